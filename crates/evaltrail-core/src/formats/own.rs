@@ -166,6 +166,8 @@ fn json_file(head: &str) -> Option<EvaltrailFile> {
         // An `EvaluationResult`.
         () if has(&["metadata"]) && has_result_id(head) => result_file(head),
         () if has(&["key", "eval_id", "status", "adk_status"]) => Some(EvaltrailFile::Journal),
+        // A block of attempts.
+        () if is_first("block") && has(&["size", "lz4"]) => Some(EvaltrailFile::Journal),
         () if has(&["signature", "number", "run_id", "started", "sets"]) => {
             Some(EvaltrailFile::Journal)
         }

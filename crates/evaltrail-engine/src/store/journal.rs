@@ -1,5 +1,5 @@
-//! The folder of a run: `run.json` (the plan) and `journal.jsonl`, with one line for each finished attempt, written
-//! before the result is shown, lines with the cost of cancelled attempts, and a last line when the run is complete.
+//! The folder of a run: `run.json` (the plan) and `journal.jsonl`, with one line for each finished attempt, or for many that
+//! finished together ([`journal_block`]), written before the results are shown, lines with the cost of cancelled attempts, and a last line when the run is complete.
 //!
 //! The plan and the lines are signed. A run that is not signed with this user's key is foreign: it can be viewed, but
 //! nothing is based on it. In a signed run, a line that is damaged or not signed is ignored, so that its attempt counts
@@ -7,6 +7,7 @@
 
 use super::evaltrail_folder::EvaltrailFolder;
 use super::full_plan::{AllShardsPlan, WHOLE_PLAN, full_plan_text};
+use super::journal_block::{self, RecordPlace};
 use super::journal_error::{JournalError, at, taken};
 use super::journal_line::{
     END, JOURNAL, MAX_FOREIGN_LINE, MAX_OUTER_BYTES, MAX_SIGNED_LINE, SpentOnCancelledLine,
@@ -25,6 +26,7 @@ use evaltrail_core::domain::{
 use rayon::prelude::*;
 use std::fs::File;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -152,7 +154,7 @@ impl RunFolder {
     /// Appends one finished attempt in a single write, and returns its position. If the write fails, no part of it is
     /// read later. Errors: for example that the attempt is too large for a journal, see [`JournalError::is_final`].
     pub fn append(&mut self, attempt: &Attempt) -> Result<RecordedAt, JournalError> {
-        let line = self.line_of(attempt)?;
+        let line = self.signed(self.record_of(attempt)?);
         let offset = self.written;
         self.write(&line)?;
         Ok(recorded_at(offset, &line))
@@ -165,17 +167,17 @@ impl RunFolder {
         attempts: impl IntoIterator<Item = &'a Attempt>,
     ) -> Result<Vec<RecordedAt>, JournalError> {
         let attempts: Vec<&Attempt> = attempts.into_iter().collect();
-        let lines: Result<Vec<Vec<u8>>, JournalError> = match attempts.len() {
+        let records: Result<Vec<Vec<u8>>, JournalError> = match attempts.len() {
             ..LINES_AT_LEAST => attempts
                 .iter()
-                .map(|attempt| self.line_of(attempt))
+                .map(|attempt| self.record_of(attempt))
                 .collect(),
             _ => attempts
                 .par_iter()
-                .map(|attempt| self.line_of(attempt))
+                .map(|attempt| self.record_of(attempt))
                 .collect(),
         };
-        self.write_lines(lines?)
+        self.write_records(records?)
     }
 
     /// Appends the lines of attempts of another run, each with the key that the attempt has in this one. Lines have no
@@ -185,39 +187,57 @@ impl RunFolder {
         lines: &[(Vec<u8>, AttemptKey)],
     ) -> Result<Vec<RecordedAt>, JournalError> {
         let moved = |(line, key): &(Vec<u8>, AttemptKey)| {
-            self.signed_line(with_key(line, *key).map_err(at(self.folder.path()))?)
+            self.checked(with_key(line, *key).map_err(at(self.folder.path()))?)
         };
-        let lines = lines.par_iter().map(moved).collect::<Result<Vec<_>, _>>()?;
-        self.write_lines(lines)
+        let records = lines.par_iter().map(moved).collect::<Result<Vec<_>, _>>()?;
+        self.write_records(records)
     }
 
-    fn write_lines(&mut self, lines: Vec<Vec<u8>>) -> Result<Vec<RecordedAt>, JournalError> {
+    /// Writes records in blocks, or in lines of their own where they are few or long.
+    fn write_records(&mut self, records: Vec<Vec<u8>>) -> Result<Vec<RecordedAt>, JournalError> {
+        let lengths: Vec<usize> = records.iter().map(Vec::len).collect();
+        let groups = journal_block::groups(&lengths);
+        let line = |group: &Range<usize>| match &records[group.clone()] {
+            [single] => self.signed(single.clone()),
+            records => self.signed(journal_block::block_line(records)),
+        };
+        let lines: Vec<Vec<u8>> = groups.par_iter().map(line).collect();
         let (mut text, mut places) = (Vec::new(), Vec::new());
-        for line in lines {
-            places.push(recorded_at(self.written + text.len() as u64, &line));
+        for (group, line) in groups.into_iter().zip(lines) {
+            let offset = self.written + text.len() as u64;
+            match group.len() {
+                1 => places.push(recorded_at(offset, &line)),
+                _ => places.extend(group.clone().map(|at| {
+                    let place = RecordPlace {
+                        line: offset,
+                        in_block: Some(at - group.start),
+                    };
+                    place.recorded_at(lengths[at])
+                })),
+            }
             text.extend(line);
         }
         self.write(&text)?;
         Ok(places)
     }
 
-    /// The signed line of an attempt.
-    fn line_of(&self, attempt: &Attempt) -> Result<Vec<u8>, JournalError> {
-        self.signed_line(
-            serde_json::to_vec(attempt).map_err(|error| at(self.folder.path())(error.into()))?,
-        )
+    /// The record of an attempt: its line without a signature.
+    fn record_of(&self, attempt: &Attempt) -> Result<Vec<u8>, JournalError> {
+        let record = serde_json::to_vec(attempt);
+        self.checked(record.map_err(|error| at(self.folder.path())(error.into()))?)
     }
 
-    fn signed_line(&self, line: Vec<u8>) -> Result<Vec<u8>, JournalError> {
+    /// A record, if it is not too long for a journal.
+    fn checked(&self, record: Vec<u8>) -> Result<Vec<u8>, JournalError> {
         let longest = if self.key.is_some() {
             MAX_SIGNED_LINE
         } else {
             MAX_FOREIGN_LINE
         };
-        if line.len() + MAX_OUTER_BYTES > longest {
+        if record.len() + MAX_OUTER_BYTES > longest {
             let why = format!(
                 "its record has {} MB, the limit is {} MB",
-                line.len() >> 20,
+                record.len() >> 20,
                 longest >> 20
             );
             return Err(at(self.folder.path())(io::Error::new(
@@ -225,7 +245,7 @@ impl RunFolder {
                 why,
             )));
         }
-        Ok(self.signed(line))
+        Ok(record)
     }
 
     /// Appends what judges spent on attempts that were cancelled.
@@ -347,6 +367,10 @@ mod tests {
     use std::fs::{self, OpenOptions};
 
     fn plan() -> RunPlan {
+        plan_of(3)
+    }
+
+    fn plan_of(cases: usize) -> RunPlan {
         RunPlan {
             commit: None,
             judge: evaltrail_core::domain::JudgeSpec::standard(),
@@ -367,7 +391,7 @@ mod tests {
                 criteria: Vec::new(),
                 user: Default::default(),
             }],
-            cases: PlannedCases::new((0..3).map(|index| PlannedCase {
+            cases: PlannedCases::new((0..cases).map(|index| PlannedCase {
                 set: 0,
                 index,
                 eval_id: index.to_string().into(),
@@ -442,6 +466,75 @@ mod tests {
             !load_run(&path, Some(&key)).unwrap().is_signed,
             "a plan that was changed is foreign"
         );
+    }
+
+    /// A run of 60 attempts: one in a line of its own, 40 in a block, and 19 in another. With the places of the
+    /// attempts.
+    fn run_with_blocks(workspace: &Path, key: Option<RunKey>) -> (RunFolder, Vec<RecordedAt>) {
+        let mut run = RunFolder::create(workspace, &plan_of(100), key).unwrap();
+        let mut places = vec![run.append(&attempt(0)).unwrap()];
+        for cases in [1..41, 41..60] {
+            let attempts: Vec<Attempt> = cases.map(attempt).collect();
+            places.extend(run.append_all(&attempts).unwrap());
+        }
+        (run, places)
+    }
+
+    #[test]
+    fn attempts_of_blocks_are_read_again() {
+        for is_signed in [true, false] {
+            let (folder, (_home, key)) = (tempfile::tempdir().unwrap(), run_key());
+            let key = is_signed.then_some(key);
+            let (mut run, places) = run_with_blocks(folder.path(), key.clone());
+            let text = fs::read_to_string(run.path().join("journal.jsonl")).unwrap();
+            assert_eq!(text.lines().count(), 3);
+            let loaded = load_run(run.path(), key.as_ref()).unwrap();
+            assert_eq!((loaded.damaged, loaded.state.finished.len()), (0, 60));
+            let records = run.records();
+            for (case, place) in places.iter().enumerate() {
+                assert_eq!(*records.read(*place).unwrap(), attempt(case));
+                let ended = loaded.state.finished.get(case).unwrap();
+                assert_eq!(ended.recorded_at(), Some(*place));
+                assert_eq!(*ended.read().unwrap(), attempt(case));
+            }
+            // The next line is read from where it was written.
+            let place = run.append(&attempt(99)).unwrap();
+            assert_eq!(run.records().read(place).unwrap().key.case, 99);
+        }
+    }
+
+    #[test]
+    fn changed_block_costs_its_attempts() {
+        let (folder, (_home, key)) = (tempfile::tempdir().unwrap(), run_key());
+        let (run, places) = run_with_blocks(folder.path(), Some(key.clone()));
+        let journal = run.path().join("journal.jsonl");
+        let mut bytes = fs::read(&journal).unwrap();
+        let lines: Vec<usize> = memchr::memchr_iter(b'\n', &bytes).collect();
+        bytes[lines[0] + 100] ^= 1;
+        fs::write(&journal, &bytes).unwrap();
+        let loaded = load_run(run.path(), Some(&key)).unwrap();
+        assert_eq!((loaded.damaged, loaded.state.finished.len()), (40, 20));
+        let error = run.records().read(places[7]).unwrap_err();
+        assert!(error.ends_with("journal.jsonl was changed"), "{error}");
+        assert!(run.records().read(places[50]).is_ok());
+    }
+
+    #[test]
+    fn torn_block_is_cut_off_before_appending() {
+        let (folder, (_home, key)) = (tempfile::tempdir().unwrap(), run_key());
+        let (run, _) = run_with_blocks(folder.path(), Some(key.clone()));
+        let path = run.path().to_path_buf();
+        drop(run);
+        let journal = path.join("journal.jsonl");
+        let bytes = fs::read(&journal).unwrap();
+        fs::write(&journal, &bytes[..bytes.len() - 30]).unwrap();
+        let (mut run, loaded) = RunFolder::reopen(&path, Some(key.clone())).unwrap();
+        assert!(loaded.torn > 0 && loaded.damaged == 0);
+        assert_eq!(loaded.state.finished.len(), 41);
+        let rest: Vec<Attempt> = (41..60).map(attempt).collect();
+        run.append_all(&rest).unwrap();
+        let loaded = load_run(&path, Some(&key)).unwrap();
+        assert_eq!((loaded.torn, loaded.state.finished.len()), (0, 60));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Reads runs: the plan, and the journal or the summaries of its attempts.
 
 use super::evaltrail_folder::EvaltrailFolder;
+use super::journal_block::{RecordBlock, RecordPlace, claimed_records, is_block};
 use super::journal_error::{JournalError, at};
 use super::journal_line::{
     END, JOURNAL, MAX_FOREIGN_LINE, MAX_SIGNED_LINE, SIGNED_END, SpentOnCancelledLine,
@@ -33,8 +34,8 @@ pub struct LoadedRun {
     pub number: u64,
     /// Whether the run is marked as complete.
     pub ended: bool,
-    /// The number of complete lines of the journal that could not be read, are not signed, or do not belong to a case
-    /// of the plan.
+    /// The number of attempts of the journal that could not be read, are not signed, or do not belong to a case of the plan;
+    /// of a block that cannot be read, as many as it claims to have.
     pub damaged: usize,
     /// The length of an incomplete last line, which a killed process left, in bytes.
     pub torn: u64,
@@ -176,9 +177,10 @@ fn read_run(
         let block;
         (block, torn) = read_block(&mut journal, longest, &mut whole).map_err(at(&journal_path))?;
         let read = |line: &RawLine| read_line(line, key, &plan, &records, in_memory);
-        let lines: Vec<JournalLine> = match block.len() {
-            ..LINES_AT_LEAST => block.iter().map(read).collect(),
-            _ => block.par_iter().map(read).collect(),
+        let is_short = block.len() < LINES_AT_LEAST && !block.iter().any(RawLine::is_block);
+        let lines: Vec<JournalLine> = match is_short {
+            true => block.iter().map(read).collect(),
+            false => block.par_iter().map(read).collect(),
         };
         for line in lines {
             match line {
@@ -187,8 +189,14 @@ fn read_run(
                     state.apply(RunEvent::SpentOnCancelled(spent))
                 }
                 JournalLine::End => ended = true,
+                JournalLine::Block(attempts, unreadable) => {
+                    for attempt in attempts {
+                        state.apply(RunEvent::Finished(attempt));
+                    }
+                    damaged += unreadable;
+                }
                 JournalLine::Empty => {}
-                JournalLine::Damaged => damaged += 1,
+                JournalLine::Damaged(attempts) => damaged += attempts,
             }
         }
     }
@@ -208,6 +216,9 @@ fn read_run(
 /// The lines of a journal that are read before they are parsed have at least this length together, in bytes.
 const BLOCK: usize = 4 << 20;
 
+/// How many times its length a block usually has when it is read.
+const BLOCK_RATIO: usize = 8;
+
 /// Fewer lines are not worth another thread.
 pub(super) const LINES_AT_LEAST: usize = 128;
 
@@ -215,6 +226,12 @@ pub(super) const LINES_AT_LEAST: usize = 128;
 struct RawLine {
     text: Vec<u8>,
     at: RecordedAt,
+}
+
+impl RawLine {
+    fn is_block(&self) -> bool {
+        is_block(&self.text)
+    }
 }
 
 /// Reads the next lines. `whole` is the length of all complete lines so far. Also returns the length of the incomplete
@@ -231,7 +248,11 @@ fn read_block(
         if !is_whole {
             return Ok((lines, Some(length)));
         }
-        size += text.len();
+        // A block takes several times its length when it is read.
+        size += match is_block(&text) {
+            true => BLOCK_RATIO * text.len(),
+            false => text.len(),
+        };
         // Of a line that is too long, only the beginning was read.
         if text.pop() != Some(b'\n') {
             text.clear();
@@ -253,8 +274,11 @@ enum JournalLine {
     SpentOnCancelled(JudgeUsage),
     End,
     Empty,
-    /// It cannot be read, has no valid signature in a signed run, or does not belong to a case of the plan.
-    Damaged,
+    /// The attempts of a block, and how many others in it cannot be read or do not belong to a case of the plan.
+    Block(Vec<Arc<EndedAttempt>>, usize),
+    /// It cannot be read, has no valid signature in a signed run, or does not belong to a case of the plan. With the number
+    /// of attempts that it claims to have.
+    Damaged(usize),
 }
 
 fn read_line(
@@ -270,7 +294,7 @@ fn read_line(
     let verified = match key {
         Some(key) => match verified(&line.text, key, &plan.run_id) {
             Some(verified) => Some(verified),
-            None => return JournalLine::Damaged,
+            None => return JournalLine::Damaged(claimed_records(&line.text)),
         },
         None => None,
     };
@@ -282,12 +306,29 @@ fn read_line(
     if let Some(spent) = SpentOnCancelledLine::read(text) {
         return JournalLine::SpentOnCancelled(spent);
     }
-    match read_attempt(text).filter(|attempt| is_of_plan(attempt, plan)) {
-        Some(attempt) => JournalLine::Attempt(Arc::new(EndedAttempt::recorded(
-            attempt, line.at, records, in_memory,
-        ))),
-        None => JournalLine::Damaged,
+    let read_record = |record: &[u8], at: RecordedAt| {
+        let attempt = read_attempt(record).filter(|attempt| is_of_plan(attempt, plan))?;
+        let ended = EndedAttempt::recorded(attempt, at, records, in_memory);
+        Some(Arc::new(ended))
+    };
+    if !is_block(text) {
+        let attempt = read_record(text, line.at);
+        return attempt.map_or(JournalLine::Damaged(1), JournalLine::Attempt);
     }
+    let claimed = claimed_records(text);
+    let Some(block) = RecordBlock::read(text, key.is_some()) else {
+        return JournalLine::Damaged(claimed);
+    };
+    let attempts = block.records().enumerate().filter_map(|(index, record)| {
+        let place = RecordPlace {
+            line: line.at.offset,
+            in_block: Some(index),
+        };
+        read_record(record, place.recorded_at(record.len()))
+    });
+    let attempts: Vec<_> = attempts.collect();
+    let unreadable = claimed - attempts.len();
+    JournalLine::Block(attempts, unreadable)
 }
 
 fn is_of_plan(attempt: &Attempt, plan: &RunPlan) -> bool {

@@ -1,6 +1,7 @@
 //! Reads single attempts back from the journal into which they were written.
 
 use super::evaltrail_folder::EvaltrailFolder;
+use super::journal_block::{MAX_BLOCK_LINE, RecordBlock, RecordPlace};
 use super::journal_line::{JOURNAL, read_attempt, verified};
 use super::run_key::RunKey;
 use crate::process::open_file_limit;
@@ -8,7 +9,7 @@ use evaltrail_core::domain::{Attempt, AttemptRecords, RecordedAt};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,7 +21,12 @@ pub(super) struct JournalRecords {
     /// `None` when the run is not signed.
     key: Option<RunKey>,
     open: Option<OpenJournal>,
+    /// The blocks that were read last, by the offset of their line, the newest first.
+    blocks: Mutex<VecDeque<(u64, Arc<RecordBlock>)>>,
 }
+
+/// The number of blocks that are kept: neighbouring attempts are read after each other, by several threads.
+const BLOCKS_KEPT: usize = 4;
 
 impl JournalRecords {
     /// With `journal`, the attempts can be read even after the run was removed. The number of such open files is
@@ -36,24 +42,50 @@ impl JournalRecords {
             run_id,
             key,
             open: journal.and_then(OpenJournal::open),
+            blocks: Mutex::default(),
         }
     }
 
-    fn line(&self, at: RecordedAt) -> io::Result<Vec<u8>> {
-        match &self.open {
-            Some(open) => read_at(&mut open.file.lock(), at),
-            None => read_at(
-                &mut EvaltrailFolder::of_run(&self.run)?.open_to_read(JOURNAL)?.0,
-                at,
-            ),
+    fn line(&self, read: impl FnOnce(&mut File) -> io::Result<Vec<u8>>) -> Result<Vec<u8>, String> {
+        let read = match &self.open {
+            Some(open) => read(&mut open.file.lock()),
+            None => EvaltrailFolder::of_run(&self.run)
+                .and_then(|folder| folder.open_to_read(JOURNAL))
+                .and_then(|(mut journal, _)| read(&mut journal)),
+        };
+        read.map_err(|error| format!("{}: {error}", self.run.join(JOURNAL).display()))
+    }
+
+    /// The record of an attempt: its line without the signature.
+    fn verified_record(&self, at: RecordedAt) -> Result<Vec<u8>, String> {
+        let place = RecordPlace::new(at);
+        match place.in_block {
+            None => self.verified(self.line(|journal| read_at(journal, at))?),
+            Some(index) => {
+                let block = self.block(place.line)?;
+                let record = block.record(index).map(<[u8]>::to_vec);
+                record.ok_or_else(|| self.was_changed())
+            }
         }
+    }
+
+    /// The block in the line at an offset.
+    fn block(&self, offset: u64) -> Result<Arc<RecordBlock>, String> {
+        let is_known = |(known, _): &&(u64, Arc<RecordBlock>)| *known == offset;
+        if let Some((_, block)) = self.blocks.lock().iter().find(is_known) {
+            return Ok(block.clone());
+        }
+        let line = self.verified(self.line(|journal| read_line_at(journal, offset))?)?;
+        let block = RecordBlock::read(&line, self.key.is_some());
+        let block = Arc::new(block.ok_or_else(|| self.was_changed())?);
+        let mut blocks = self.blocks.lock();
+        blocks.push_front((offset, block.clone()));
+        blocks.truncate(BLOCKS_KEPT);
+        Ok(block)
     }
 
     /// A line without its signature.
-    fn verified_line(&self, at: RecordedAt) -> Result<Vec<u8>, String> {
-        let read = self
-            .line(at)
-            .map_err(|error| format!("{}: {error}", self.run.join(JOURNAL).display()))?;
+    fn verified(&self, read: Vec<u8>) -> Result<Vec<u8>, String> {
         let line = match &self.key {
             Some(key) => verified(&read, key, &self.run_id),
             None => Some(read),
@@ -64,13 +96,13 @@ impl JournalRecords {
     /// A line without a signature, as evaltrail writes it. That of a run that is not signed is written again.
     pub(super) fn own_line(&self, at: RecordedAt) -> Result<Vec<u8>, String> {
         match &self.key {
-            Some(_) => self.verified_line(at),
+            Some(_) => self.verified_record(at),
             None => serde_json::to_vec(&self.read_line(at)?).map_err(|error| error.to_string()),
         }
     }
 
     fn read_line(&self, at: RecordedAt) -> Result<Attempt, String> {
-        read_attempt(&self.verified_line(at)?).ok_or_else(|| self.was_changed())
+        read_attempt(&self.verified_record(at)?).ok_or_else(|| self.was_changed())
     }
 
     fn was_changed(&self) -> String {
@@ -101,6 +133,21 @@ fn read_at(journal: &mut File, at: RecordedAt) -> io::Result<Vec<u8>> {
             _ => error,
         })?;
     Ok(line)
+}
+
+/// Reads the line of a block, without the line feed.
+fn read_line_at(journal: &mut File, offset: u64) -> io::Result<Vec<u8>> {
+    journal.seek(SeekFrom::Start(offset))?;
+    let mut line = Vec::new();
+    let mut limited = BufReader::with_capacity(64 << 10, journal).take(MAX_BLOCK_LINE as u64);
+    limited.read_until(b'\n', &mut line)?;
+    match line.pop() {
+        Some(b'\n') => Ok(line),
+        _ => Err(io::Error::new(
+            io::ErrorKind::UnexpectedEof,
+            "the journal was truncated",
+        )),
+    }
 }
 
 /// The maximum number of journals that are open for reading, if the limit of open files is not low.

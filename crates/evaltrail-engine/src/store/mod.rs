@@ -23,6 +23,7 @@ mod edits;
 mod evaltrail_folder;
 mod full_plan;
 mod journal;
+mod journal_block;
 mod journal_error;
 mod journal_line;
 mod journal_reader;
