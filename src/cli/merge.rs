@@ -6,11 +6,12 @@ use super::args::MergeArgs;
 use super::exit_code::{AllowedFailures, exit_of};
 use super::output::{is_output_redirected, json_output, paint, print_line, print_note};
 use super::paths::place_of;
-use super::run_results::{json_layout, trends_for_reports, without_reader, write_reports};
+use super::run_results::{trends_for_reports, without_reader, write_reports};
 use super::shard_status::runs_below;
 use super::subcommand::CliCommand;
 use anyhow::Context;
 use evaltrail_core::domain::{PlannedSet, RunState, clean_line, criteria_by_metric};
+use evaltrail_core::formats::json::JsonLayout;
 use evaltrail_engine::history::{MergedRun, merge_shards};
 use evaltrail_engine::report::{
     EarlierRuns, SummaryStyle, Verbosity, rerun_of_plan, run_summary, write_json_report,
@@ -92,8 +93,8 @@ pub(super) fn merge(args: MergeArgs) -> anyhow::Result<Exit> {
     let mut failed = write_reports((&args.report, args.pretty), &state, earlier);
     if args.json {
         let mut out = json_output();
-        let layout = json_layout(args.pretty);
-        let written = write_json_report(&state, layout, &mut out).and_then(|()| out.end());
+        let written = write_json_report(&state, JsonLayout::Indented, &mut out);
+        let written = written.and_then(|()| out.end());
         failed.extend(written.or_else(without_reader).context("--json").err());
     } else {
         let place = place_of(&workspace.root);

@@ -92,7 +92,7 @@ pub(super) struct CaseArgs {
     /// Print the JSON report, and nothing else, on standard output
     #[arg(long, help_heading = OUTPUT)]
     pub(super) json: bool,
-    /// Indent the JSON report, as on a terminal
+    /// Indent the JSON report that is written to a file
     #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
     pub(super) pretty: bool,
     /// Replace secrets and the paths of folders in the reports, as `evaltrail export` does
@@ -228,7 +228,7 @@ pub(super) struct MergeArgs {
     /// Print the JSON report, and nothing else, on standard output
     #[arg(long)]
     pub(super) json: bool,
-    /// Indent the JSON report, as on a terminal
+    /// Indent the JSON report that is written to a file
     #[arg(long)]
     pub(super) pretty: bool,
     /// Exit with 0 if at most N attempts did not pass; missing ones still exit with 1

@@ -2,7 +2,7 @@
 
 use super::addresses::{can_write_output, fill_result};
 use super::args::{CaseArgs, ReportTo};
-use super::output::{is_output_redirected, json_output, print_line, print_note};
+use super::output::{json_output, print_line, print_note};
 use super::paths::place_of;
 use super::write::make_asking;
 use super::{github, print_error};
@@ -105,8 +105,8 @@ fn finish(
     }
     if args.json {
         let mut out = json_output();
-        let layout = json_layout(args.pretty);
-        let written = write_json_report(state, layout, &mut out).and_then(|()| out.end());
+        let written = write_json_report(state, JsonLayout::Indented, &mut out);
+        let written = written.and_then(|()| out.end());
         failed.extend(written.or_else(without_reader).context("--json").err());
     } else if !state.unavailable.is_empty() && state.totals.ended() == 0 {
         // The errors of the agents are all that is to be said.
@@ -115,14 +115,6 @@ fn finish(
     }
     failed.iter().for_each(print_error);
     Ok(failed.is_empty())
-}
-
-/// How the JSON report is written to standard output: indented for people.
-pub(super) fn json_layout(pretty: bool) -> JsonLayout {
-    match pretty || !is_output_redirected() {
-        true => JsonLayout::Indented,
-        false => JsonLayout::LinePerItem,
-    }
 }
 
 /// Writes the requested reports, those in JSON indented if `pretty`, and returns the errors.
