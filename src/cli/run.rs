@@ -362,9 +362,9 @@ fn resumed(workspace: &Workspace, prepared: &PreparedRun) -> Result<Option<Resum
                 .for_each(|difference| print_note(&format!("  {}", clean_line(difference))));
             match run.damaged {
                 0 => {}
-                1 => print_note("1 line of its journal is damaged; its attempt is run again"),
-                lines => print_note(&format!(
-                    "{lines} lines of its journal are damaged; their attempts are run again"
+                1 => print_note("1 attempt of its journal cannot be read and is run again"),
+                attempts => print_note(&format!(
+                    "{attempts} attempts of its journal cannot be read and are run again"
                 )),
             }
             Ok(Some(*run))

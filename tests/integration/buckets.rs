@@ -29,7 +29,8 @@ fn with_files(kind: &'static str, folder: &Path) -> Option<ObjectStore> {
 #[test]
 fn merged_pushed_shards_equal_single_run() {
     for kind in KINDS {
-        let place = answers(33);
+        // Each shard has enough attempts for a block of its journal.
+        let place = answers(330);
         let Some(store) = with_files(kind, place.path()) else {
             return;
         };
@@ -61,7 +62,7 @@ fn merged_pushed_shards_equal_single_run() {
             if number == 9 {
                 let board = command("me", &["runs", &runs]);
                 assert!(
-                    text(&board).contains("30 of 33 attempts done"),
+                    text(&board).contains("297 of 330 attempts done"),
                     "{kind}: {}",
                     both(&board)
                 );
@@ -93,7 +94,7 @@ fn merged_pushed_shards_equal_single_run() {
         );
         assert_eq!(merged.status.code(), Some(1), "{kind}: {}", both(&merged));
         assert!(
-            both(&merged).contains("merged 10 of 10 shards: 33 of 33 cases"),
+            both(&merged).contains("merged 10 of 10 shards: 330 of 330 cases"),
             "{kind}: {}",
             both(&merged)
         );
@@ -138,7 +139,7 @@ fn explores(store: &ObjectStore, home: &Path, runs: &str) {
         .collect();
     let program = env!("CARGO_BIN_EXE_evaltrail");
     let mut terminal = Terminal::start_in(program, &[runs], home, (120, 40), home, &variables);
-    terminal.wait_for("answers  11/33");
+    terminal.wait_for("110/330");
     terminal.wait_for("case_23");
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);

@@ -395,7 +395,7 @@ fn orphaned_newer_foreign_runs_are_labelled() {
         std::fs::write(runs.join(name).join("run.json"), change(plan)).unwrap();
     };
     copy("newer", &|plan| {
-        plan.replacen("\"format\": 3", "\"format\": 99", 1)
+        plan.replacen("\"format\": 4", "\"format\": 99", 1)
     });
     copy("planted", &|plan| {
         plan.replace("\"eval_id\": \"case_001\"", "\"eval_id\": \"case_one\"")
@@ -479,13 +479,17 @@ fn place_with_secrets() -> Place {
 #[test]
 fn export_contains_no_secret_or_local_path() {
     let place = place_with_secrets();
-    let journal = std::fs::read_dir(place.path().join(".evaltrail/runs"))
+    let run = std::fs::read_dir(place.path().join(".evaltrail/runs"))
         .unwrap()
         .next()
         .unwrap()
         .unwrap();
-    let journal = std::fs::read_to_string(journal.path().join("journal.jsonl")).unwrap();
-    assert!(journal.contains("canary"), "the run itself contains them");
+    let run = evaltrail_engine::store::load_run(&run.path(), None).unwrap();
+    let has_secret = run.state.finished.iter().any(|attempt| {
+        let attempt = attempt.read().unwrap();
+        serde_json::to_string(&*attempt).unwrap().contains("canary")
+    });
+    assert!(has_secret, "the run itself contains them");
     let unpacked = exported(&place);
     assert!(!unpacked.contains("canary"), "{unpacked}");
     assert!(!unpacked.contains("signature"), "{unpacked}");
@@ -834,7 +838,7 @@ fn unreadable_run_is_not_treated_as_absent() {
             .join(&id)
             .join("run.json");
         let text = std::fs::read_to_string(&plan).unwrap();
-        std::fs::write(&plan, text.replacen("\"format\": 3", "\"format\": 99", 1)).unwrap();
+        std::fs::write(&plan, text.replacen("\"format\": 4", "\"format\": 99", 1)).unwrap();
     }
     let listed = run(&place, &["list"]);
     assert_eq!(listed.status.code(), Some(0), "{}", both(&listed));

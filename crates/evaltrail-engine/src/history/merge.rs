@@ -532,10 +532,10 @@ fn damages(shard: &ShardRun) -> Vec<String> {
     let damaged = match run.damaged {
         0 => None,
         1 => Some(format!(
-            "{named}: 1 line of its journal is {kind} and is ignored"
+            "{named}: 1 attempt of its journal is {kind} and is ignored"
         )),
-        lines => Some(format!(
-            "{named}: {lines} lines of its journal are {kind} and are ignored"
+        attempts => Some(format!(
+            "{named}: {attempts} attempts of its journal are {kind} and are ignored"
         )),
     };
     let torn = (run.torn > 0)

@@ -31,7 +31,7 @@ pub struct ResumedRun {
     pub folder: RunFolder,
     /// The attempts that ended, with the plan of the request.
     pub state: RunState,
-    /// The number of lines of its journal that could not be read.
+    /// The number of attempts of its journal that could not be read.
     pub damaged: usize,
 }
 

@@ -43,7 +43,7 @@ pub struct RunFolder {
     is_torn: bool,
     run_id: String,
     number: u64,
-    /// The number of damaged lines in the journal.
+    /// The number of attempts of the journal that cannot be read.
     damaged: usize,
     /// What judges spent on attempts that were cancelled, as recorded in the journal.
     spent_on_cancelled: JudgeUsage,
@@ -197,25 +197,37 @@ impl RunFolder {
     fn write_records(&mut self, records: Vec<Vec<u8>>) -> Result<Vec<RecordedAt>, JournalError> {
         let lengths: Vec<usize> = records.iter().map(Vec::len).collect();
         let groups = journal_block::groups(&lengths);
-        let line = |group: &Range<usize>| match &records[group.clone()] {
-            [single] => self.signed(single.clone()),
-            records => self.signed(journal_block::block_line(records)),
+        let lines = |group: &Range<usize>| {
+            let records = &records[group.clone()];
+            match journal_block::block_line(records).filter(|_| records.len() > 1) {
+                Some(block) => vec![self.signed(block)],
+                None => records
+                    .iter()
+                    .map(|record| self.signed(record.clone()))
+                    .collect(),
+            }
         };
-        let lines: Vec<Vec<u8>> = groups.par_iter().map(line).collect();
+        let lines: Vec<Vec<Vec<u8>>> = groups.par_iter().map(lines).collect();
         let (mut text, mut places) = (Vec::new(), Vec::new());
-        for (group, line) in groups.into_iter().zip(lines) {
-            let offset = self.written + text.len() as u64;
-            match group.len() {
-                1 => places.push(recorded_at(offset, &line)),
-                _ => places.extend(group.clone().map(|at| {
+        for (group, lines) in groups.into_iter().zip(lines) {
+            let is_block = lines.len() < group.len();
+            let begin = self.written + text.len() as u64;
+            for line in lines {
+                let offset = self.written + text.len() as u64;
+                if !is_block {
+                    places.push(recorded_at(offset, &line));
+                }
+                text.extend(line);
+            }
+            if is_block {
+                places.extend(group.clone().map(|at| {
                     let place = RecordPlace {
-                        line: offset,
+                        line: begin,
                         in_block: Some(at - group.start),
                     };
                     place.recorded_at(lengths[at])
-                })),
+                }));
             }
-            text.extend(line);
         }
         self.write(&text)?;
         Ok(places)
@@ -504,6 +516,25 @@ mod tests {
     }
 
     #[test]
+    fn foreign_blocks_are_read_within_the_plan() {
+        let folder = tempfile::tempdir().unwrap();
+        let (run, _) = run_with_blocks(folder.path(), None);
+        let journal = run.path().join("journal.jsonl");
+        // As another writer of JSON would write it.
+        let text = fs::read_to_string(&journal).unwrap().replace("\":", "\": ");
+        let blocks: Vec<&str> = text.lines().skip(1).collect();
+        let load = |lines: &[&str]| {
+            fs::write(&journal, lines.join("\n") + "\n").unwrap();
+            let loaded = load_run(run.path(), None).unwrap();
+            (loaded.damaged, loaded.state.finished.len())
+        };
+        assert_eq!(load(&blocks), (0, 59));
+        // The plan has 100 attempts: of ten equal blocks, the last ones are not read.
+        let many = blocks.repeat(10);
+        assert!(load(&many).0 > 0 && load(&many).1 == 59);
+    }
+
+    #[test]
     fn changed_block_costs_its_attempts() {
         let (folder, (_home, key)) = (tempfile::tempdir().unwrap(), run_key());
         let (run, places) = run_with_blocks(folder.path(), Some(key.clone()));
@@ -654,7 +685,7 @@ mod tests {
         let run = RunFolder::create(folder.path(), &plan(), None).unwrap();
         let path = run.path().join("run.json");
         let text = fs::read_to_string(&path).unwrap();
-        assert!(text.starts_with("{\n  \"format\": 3,"), "{text}");
+        assert!(text.starts_with("{\n  \"format\": 4,"), "{text}");
         let load = |text: String| {
             fs::write(&path, text).unwrap();
             load_run(run.path(), None)
@@ -665,17 +696,22 @@ mod tests {
             .replace("  \"signature\": \"\",\n", "")
             .replace("  \"number\": 0,\n", "");
         assert_eq!(
-            load(old.replace("  \"format\": 3,\n", "")),
+            load(old.replace("  \"format\": 4,\n", "")),
             Ok(3),
             "format 1 had no name"
         );
         assert_eq!(
-            load(old.replace("\"format\": 3", "\"format\": 2")),
+            load(old.replace("\"format\": 4", "\"format\": 2")),
             Ok(3),
             "format 2 had no signature"
         );
+        assert_eq!(
+            load(text.replace("\"format\": 4", "\"format\": 3")),
+            Ok(3),
+            "format 3 had no blocks"
+        );
         assert!(
-            load(text.replace("\"format\": 3", "\"format\": 4"))
+            load(text.replace("\"format\": 4", "\"format\": 5"))
                 .unwrap_err()
                 .contains("newer evaltrail")
         );

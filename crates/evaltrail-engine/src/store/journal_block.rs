@@ -4,7 +4,7 @@
 //! {"block":128,"size":214016,"lz4":"…","signature":"…"}
 //! ```
 //!
-//! `block` is the number of records, `size` their length in bytes with a line feed after each, and `lz4` those bytes as a block
+//! Earlier versions do not read blocks: [`RUN_FORMAT`](super::RUN_FORMAT) says so. `block` is the number of records, `size` their length in bytes with a line feed after each, and `lz4` those bytes as a block
 //! of LZ4 in Base64. The journal stays a text with one JSON object in each line.
 
 use base64::Engine;
@@ -25,8 +25,9 @@ const FULL: usize = 256 << 10;
 const MAX_SIZE: usize = 1 << 20;
 /// The maximum length of the line of a block, in bytes.
 pub(super) const MAX_BLOCK_LINE: usize = 2 << 20;
-/// How many times its compressed size a block of a foreign run may have. Records of evaltrail have at most a quarter of it.
-const MAX_FOREIGN_RATIO: usize = 100;
+/// How many times its compressed size a block may have. LZ4 reaches 255; records that are so much alike are written in lines of
+/// their own.
+const MAX_RATIO: usize = 100;
 
 /// Divides records, by their lengths, into those of one block each and single ones.
 pub(super) fn groups(lengths: &[usize]) -> Vec<Range<usize>> {
@@ -51,16 +52,20 @@ pub(super) fn groups(lengths: &[usize]) -> Vec<Range<usize>> {
     divided.collect()
 }
 
-/// The line of a block, without a signature and a line feed.
-pub(super) fn block_line(records: &[Vec<u8>]) -> Vec<u8> {
+/// The line of a block, without a signature and a line feed. `None` if the records are compressed too well to be read again.
+pub(super) fn block_line(records: &[Vec<u8>]) -> Option<Vec<u8>> {
     let mut text = Vec::with_capacity(records.iter().map(|record| record.len() + 1).sum());
     for record in records {
         text.extend_from_slice(record);
         text.push(b'\n');
     }
-    let packed = STANDARD.encode(lz4_flex::block::compress(&text));
+    let packed = lz4_flex::block::compress(&text);
     let (count, size) = (records.len(), text.len());
-    format!("{{\"block\":{count},\"size\":{size},\"lz4\":\"{packed}\"}}").into_bytes()
+    let line = || {
+        let packed = STANDARD.encode(&packed);
+        format!("{{\"block\":{count},\"size\":{size},\"lz4\":\"{packed}\"}}").into_bytes()
+    };
+    (size / packed.len() < MAX_RATIO).then(line)
 }
 
 /// Whether a line is that of a block.
@@ -71,6 +76,8 @@ pub(super) fn is_block(line: &[u8]) -> bool {
 /// The number of records that a line claims to have: 1 unless it is a block.
 pub(super) fn claimed_records(line: &[u8]) -> usize {
     let claimed = line.strip_prefix(BLOCK_NAME).map(|rest| {
+        // Another writer may add spaces.
+        let rest = rest.trim_ascii_start();
         let digits = rest.iter().take(5).take_while(|byte| byte.is_ascii_digit());
         digits.fold(0, |number, digit| number * 10 + usize::from(digit - b'0'))
     });
@@ -92,12 +99,12 @@ struct BlockLine<'a> {
 
 impl RecordBlock {
     /// Reads the line of a block, whose signature was removed. `None` if it is not what [`block_line`] writes.
-    pub(super) fn read(line: &[u8], is_signed: bool) -> Option<RecordBlock> {
+    pub(super) fn read(line: &[u8]) -> Option<RecordBlock> {
         let line: BlockLine<'_> = serde_json::from_slice(line).ok()?;
         let packed = STANDARD.decode(line.lz4).ok()?;
         let is_plausible = line.size <= MAX_SIZE
             && line.block <= RecordPlace::MAX_RECORDS
-            && (is_signed || line.size / MAX_FOREIGN_RATIO <= packed.len());
+            && line.size / MAX_RATIO <= packed.len();
         if !is_plausible {
             return None;
         }
@@ -109,6 +116,11 @@ impl RecordBlock {
             .collect();
         let is_whole = text.len() == line.size && from == line.size && records.len() == line.block;
         is_whole.then_some(RecordBlock { text, records })
+    }
+
+    /// The number of records.
+    pub(super) fn count(&self) -> usize {
+        self.records.len()
     }
 
     /// A record, by its position.
@@ -168,9 +180,9 @@ mod tests {
     #[test]
     fn block_has_the_records_it_was_made_of() {
         let records = records(100);
-        let line = block_line(&records);
+        let line = block_line(&records).unwrap();
         assert!(is_block(&line) && claimed_records(&line) == 100);
-        let block = RecordBlock::read(&line, false).unwrap();
+        let block = RecordBlock::read(&line).unwrap();
         assert!(block.records().eq(records.iter().map(Vec::as_slice)));
         assert_eq!(block.record(99), Some(records[99].as_slice()));
         assert_eq!(block.record(100), None);
@@ -178,8 +190,8 @@ mod tests {
 
     #[test]
     fn block_with_false_claims_is_not_read() {
-        let line = String::from_utf8(block_line(&records(20))).unwrap();
-        let read = |line: &str| RecordBlock::read(line.as_bytes(), true).is_some();
+        let line = String::from_utf8(block_line(&records(20)).unwrap()).unwrap();
+        let read = |line: &str| RecordBlock::read(line.as_bytes()).is_some();
         assert!(read(&line));
         let size = line.split("\"size\":").nth(1).unwrap();
         let size = size.split(',').next().unwrap().to_string();
@@ -195,11 +207,16 @@ mod tests {
         ] {
             assert!(!read(&line.replacen(from, &to, 1)), "{from} {to}");
         }
+        let spaced = line.replace(':', ": ");
+        assert!(read(&spaced) && claimed_records(spaced.as_bytes()) == 20);
         // Zeros are compressed to the two hundredth part.
         let zeros = [b"0".repeat(1 << 19)];
-        let bomb = block_line(&zeros);
-        assert!(RecordBlock::read(&bomb, false).is_none());
-        assert!(RecordBlock::read(&bomb, true).is_some());
+        assert_eq!(block_line(&zeros), None);
+        let packed = STANDARD.encode(lz4_flex::block::compress(&[&zeros[0][..], b"\n"].concat()));
+        let size = zeros[0].len() + 1;
+        assert!(!read(&format!(
+            "{{\"block\":1,\"size\":{size},\"lz4\":\"{packed}\"}}"
+        )));
         assert_eq!(claimed_records(b"{\"block\":99999999999999999999,"), 65_534);
         assert_eq!(claimed_records(b"{\"key\":"), 1);
     }

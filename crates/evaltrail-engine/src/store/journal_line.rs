@@ -1,5 +1,6 @@
 //! One line of a journal: its signature, and its attempt or a cost.
 
+use super::journal_block::{RecordBlock, is_block};
 use super::run_key::{RunKey, SIGNATURE_LENGTH};
 use evaltrail_core::domain::{Attempt, AttemptKey, JudgeUsage};
 use serde::{Deserialize, Serialize};
@@ -86,6 +87,21 @@ pub(super) fn with_key(line: &[u8], key: AttemptKey) -> io::Result<Vec<u8>> {
     Ok([KEY_NAME, &serde_json::to_vec(&key)?, rest].concat())
 }
 
+/// The keys of the attempts in a line, which evaltrail wrote: of one, of those of a block, or of none.
+pub(super) fn keys_of_line(line: &[u8]) -> Vec<AttemptKey> {
+    #[derive(Deserialize)]
+    struct Keyed {
+        key: AttemptKey,
+    }
+    let key = |record: &[u8]| Some(serde_json::from_slice::<Keyed>(record).ok()?.key);
+    match is_block(line) {
+        false => key(line).into_iter().collect(),
+        true => RecordBlock::read(line)
+            .map(|block| block.records().filter_map(key).collect())
+            .unwrap_or_default(),
+    }
+}
+
 pub(super) fn read_attempt(line: &[u8]) -> Option<Attempt> {
     if let Ok(attempt) = serde_json::from_slice(line) {
         return Some(attempt);
@@ -98,6 +114,18 @@ pub(super) fn read_attempt(line: &[u8]) -> Option<Attempt> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_of_lines_and_blocks_are_read() {
+        let key = |case| AttemptKey { case, attempt: 1 };
+        let record = |case| serde_json::to_vec(&Attempt::blank(key(case), "a")).unwrap();
+        assert_eq!(keys_of_line(&record(7)), [key(7)]);
+        let records: Vec<Vec<u8>> = (0..20).map(record).collect();
+        let block = crate::store::journal_block::block_line(&records).unwrap();
+        let keys: Vec<AttemptKey> = (0..20).map(key).collect();
+        assert_eq!(keys_of_line(&block), keys);
+        assert_eq!(keys_of_line(END), []);
+    }
 
     #[test]
     fn only_the_key_of_a_line_is_replaced() {

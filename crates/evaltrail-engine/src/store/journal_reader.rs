@@ -173,11 +173,35 @@ fn read_run(
         MAX_FOREIGN_LINE
     };
     let plan = state.plan.clone();
+    // Of a foreign run, no more records are read than it can have: blocks of equal ones are short.
+    let mut records_left = match is_signed {
+        true => usize::MAX,
+        false => state.plan.attempts(),
+    };
     while torn.is_none() {
-        let block;
-        (block, torn) = read_block(&mut journal, longest, &mut whole).map_err(at(&journal_path))?;
-        let read = |line: &RawLine| read_line(line, key, &plan, &records, in_memory);
-        let is_short = block.len() < LINES_AT_LEAST && !block.iter().any(RawLine::is_block);
+        let lines_of_file;
+        (lines_of_file, torn) =
+            read_block(&mut journal, longest, &mut whole).map_err(at(&journal_path))?;
+        let mut is_read = |line: &RawLine| {
+            let claimed = if line.is_block() {
+                claimed_records(&line.text)
+            } else {
+                0
+            };
+            let is_within = claimed <= records_left;
+            records_left = records_left.saturating_sub(claimed);
+            is_within
+        };
+        let block: Vec<(bool, &RawLine)> = lines_of_file
+            .iter()
+            .map(|line| (is_read(line), line))
+            .collect();
+        let read = |(is_read, line): &(bool, &RawLine)| match is_read {
+            true => read_line(line, key, &plan, &records, in_memory),
+            false => JournalLine::Damaged(claimed_records(&line.text)),
+        };
+        let is_short =
+            block.len() < LINES_AT_LEAST && !block.iter().any(|(_, line)| line.is_block());
         let lines: Vec<JournalLine> = match is_short {
             true => block.iter().map(read).collect(),
             false => block.par_iter().map(read).collect(),
@@ -315,9 +339,8 @@ fn read_line(
         let attempt = read_record(text, line.at);
         return attempt.map_or(JournalLine::Damaged(1), JournalLine::Attempt);
     }
-    let claimed = claimed_records(text);
-    let Some(block) = RecordBlock::read(text, key.is_some()) else {
-        return JournalLine::Damaged(claimed);
+    let Some(block) = RecordBlock::read(text) else {
+        return JournalLine::Damaged(claimed_records(text));
     };
     let attempts = block.records().enumerate().filter_map(|(index, record)| {
         let place = RecordPlace {
@@ -327,7 +350,7 @@ fn read_line(
         read_record(record, place.recorded_at(record.len()))
     });
     let attempts: Vec<_> = attempts.collect();
-    let unreadable = claimed - attempts.len();
+    let unreadable = block.count() - attempts.len();
     JournalLine::Block(attempts, unreadable)
 }
 

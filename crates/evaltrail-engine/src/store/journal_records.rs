@@ -21,12 +21,7 @@ pub(super) struct JournalRecords {
     /// `None` when the run is not signed.
     key: Option<RunKey>,
     open: Option<OpenJournal>,
-    /// The blocks that were read last, by the offset of their line, the newest first.
-    blocks: Mutex<VecDeque<(u64, Arc<RecordBlock>)>>,
 }
-
-/// The number of blocks that are kept: neighbouring attempts are read after each other, by several threads.
-const BLOCKS_KEPT: usize = 4;
 
 impl JournalRecords {
     /// With `journal`, the attempts can be read even after the run was removed. The number of such open files is
@@ -42,7 +37,6 @@ impl JournalRecords {
             run_id,
             key,
             open: journal.and_then(OpenJournal::open),
-            blocks: Mutex::default(),
         }
     }
 
@@ -71,16 +65,12 @@ impl JournalRecords {
 
     /// The block in the line at an offset.
     fn block(&self, offset: u64) -> Result<Arc<RecordBlock>, String> {
-        let is_known = |(known, _): &&(u64, Arc<RecordBlock>)| *known == offset;
-        if let Some((_, block)) = self.blocks.lock().iter().find(is_known) {
-            return Ok(block.clone());
+        if let Some(block) = BLOCKS.lock().find(&self.run, offset) {
+            return Ok(block);
         }
         let line = self.verified(self.line(|journal| read_line_at(journal, offset))?)?;
-        let block = RecordBlock::read(&line, self.key.is_some());
-        let block = Arc::new(block.ok_or_else(|| self.was_changed())?);
-        let mut blocks = self.blocks.lock();
-        blocks.push_front((offset, block.clone()));
-        blocks.truncate(BLOCKS_KEPT);
+        let block = Arc::new(RecordBlock::read(&line).ok_or_else(|| self.was_changed())?);
+        BLOCKS.lock().keep(&self.run, offset, block.clone());
         Ok(block)
     }
 
@@ -228,6 +218,31 @@ impl Recent {
             .take_while(fits)
             .count();
         self.attempts.truncate(count.max(1));
+    }
+}
+
+/// The blocks that were read last, of all runs, the latest first: neighbouring attempts are read after each other, by several
+/// threads at different places. A block has at most 1 MB.
+struct RecentBlocks(VecDeque<(Arc<Path>, u64, Arc<RecordBlock>)>);
+
+static BLOCKS: Mutex<RecentBlocks> = Mutex::new(RecentBlocks(VecDeque::new()));
+
+impl RecentBlocks {
+    fn find(&mut self, run: &Path, offset: u64) -> Option<Arc<RecordBlock>> {
+        let is_same = |(of, at, _): &(Arc<Path>, u64, _)| *at == offset && **of == *run;
+        let found = self.0.iter().position(is_same)?;
+        let found = self.0.remove(found)?;
+        let block = found.2.clone();
+        self.0.push_front(found);
+        Some(block)
+    }
+
+    /// Keeps a block. Another thread may have read it as well.
+    fn keep(&mut self, run: &Arc<Path>, offset: u64, block: Arc<RecordBlock>) {
+        if self.find(run, offset).is_none() {
+            self.0.push_front((run.clone(), offset, block));
+            self.0.truncate((2 * rayon::current_num_threads()).max(8));
+        }
     }
 }
 

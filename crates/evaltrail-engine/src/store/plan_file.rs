@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// The version of the format in which runs are written. Version 1 had no version number and no content hashes of cases;
 /// version 2 had no signatures, and its paths were absolute.
-pub const RUN_FORMAT: u64 = 3;
+pub const RUN_FORMAT: u64 = 4;
 
 pub(super) const PLAN: &str = "run.json";
 /// The prefix of the signed data. With it, a signed line of a journal is not a valid plan.

@@ -11,12 +11,11 @@ use super::app_folders::AppFolders;
 use super::bucket_copy::{Copied, CopyError, OnFetched, copy_folders};
 use super::evaltrail_folder::EvaltrailFolder;
 use super::full_plan::{WHOLE_PLAN, shard_folders};
-use super::journal_line::JOURNAL;
+use super::journal_line::{JOURNAL, keys_of_line};
 use super::plan_file::PLAN;
 use super::temporary::new_private_in_same_folder;
 use crate::buckets::{Bucket, BucketAddress, BucketError};
 use evaltrail_core::domain::AttemptKey;
-use serde::Deserialize;
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -96,7 +95,7 @@ impl RunPush {
             let next = self.sent + part.len() as u64;
             let keys: Vec<AttemptKey> = part
                 .split(|byte| *byte == b'\n')
-                .filter_map(key_of_line)
+                .flat_map(keys_of_line)
                 .collect();
             let name = format!("{PART}{:016}{PART_ENDING}", self.sent);
             self.bucket.put(&name, part)?;
@@ -148,17 +147,6 @@ impl RunPush {
             }
         }
     }
-}
-
-/// The attempt of a line of the journal; `None` for a line of another kind.
-fn key_of_line(line: &[u8]) -> Option<AttemptKey> {
-    #[derive(Deserialize)]
-    struct Line {
-        key: AttemptKey,
-    }
-    serde_json::from_slice::<Line>(line)
-        .ok()
-        .map(|line| line.key)
 }
 
 /// Copies the runs at an address to the cache, or updates the copy: a folder with a folder for each run.

@@ -11,6 +11,7 @@
 //! The file is not signed: elsewhere the run is foreign.
 
 use super::evaltrail_folder::EvaltrailFolder;
+use super::journal_block::is_block;
 use super::journal_line::{JOURNAL, SpentOnCancelledLine};
 use super::journal_reader::LoadedRun;
 use super::output::fill_output;
@@ -125,6 +126,10 @@ pub fn unpack_run(file: &Path, workspace: &Path) -> io::Result<PathBuf> {
         count += 1;
         if count > most {
             return Err(invalid("it has more lines than the run has attempts"));
+        }
+        // An export has a line for each attempt.
+        if is_block(&lines.line) {
+            return Err(invalid(DAMAGED));
         }
         journal.write_all(&lines.line)?;
     }

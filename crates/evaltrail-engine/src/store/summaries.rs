@@ -29,7 +29,7 @@ const SUMMARIES: &str = "summaries";
 const UNFINISHED: &str = "summaries.part";
 /// The first bytes, with the version of the format. It changes with every change of the binary form of
 /// [`AttemptSummary`](evaltrail_core::domain::AttemptSummary) and [`PlannedCases`].
-const MAGIC: &[u8] = b"evaltrail summaries 12\n";
+const MAGIC: &[u8] = b"evaltrail summaries 13\n";
 
 /// The last part.
 #[derive(Debug, Serialize, Deserialize)]
@@ -40,7 +40,7 @@ pub(super) struct SummariesEnd {
     pub(super) number: u64,
     /// Whether the run is marked as complete.
     pub(super) ended: bool,
-    /// The number of damaged lines of the journal.
+    /// The number of attempts of the journal that cannot be read.
     pub(super) damaged: usize,
     /// What judges spent on attempts that were cancelled.
     pub(super) spent_on_cancelled: JudgeUsage,
