@@ -673,18 +673,26 @@ fn old_runs_beyond_the_size_are_removed() {
         "{told}"
     );
     assert_eq!(run_ids(place.path()), [second.as_str()]);
+    // The newest run of all cases is kept beside a newer one of a single case.
+    grow(&second);
+    let one = score(place.path(), &["--filter", "id:case_1"]);
+    assert!(
+        both(&one).contains("the runs in .evaltrail have 3 MB; more than [history] max_mb = 1"),
+        "{}",
+        both(&one)
+    );
+    assert_eq!(run_ids(place.path()).len(), 2);
     let pinned = output(
         evaltrail(place.path())
             .current_dir(place.path())
             .args(["runs", "pin", &second]),
     );
     assert!(pinned.status.success(), "{}", text(&pinned));
-    grow(&second);
     let (third, told) = run();
     let kept = run_ids(place.path());
     assert!(kept.contains(&second) && kept.contains(&third), "{kept:?}");
     assert!(
-        told.contains("2 runs of the workspace have 3 MB, more than [history] max_mb = 1"),
+        told.contains("the runs in .evaltrail have 3 MB; more than [history] max_mb = 1"),
         "{told}"
     );
 }

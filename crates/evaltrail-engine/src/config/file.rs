@@ -53,7 +53,7 @@ pub struct ConfigFile {
     pub judge: Option<JudgeSpec>,
     /// How many runs are stored; [`DEFAULT_RUNS_KEPT`] when `None`.
     pub keep: Option<usize>,
-    /// The size, in MB, from which on old runs are removed; [`DEFAULT_RUNS_MB`] when `None`.
+    /// The size of all runs, in MB, from which on old ones are removed; no limit when `None`.
     pub max_runs_mb: Option<u64>,
     /// How runs are compared.
     pub comparison: ComparisonRule,
@@ -65,8 +65,8 @@ pub struct ConfigFile {
 
 /// How many runs are stored unless the file specifies another number.
 pub const DEFAULT_RUNS_KEPT: usize = 50;
-/// The size of all runs of a workspace, in MB, from which on the oldest are removed.
-pub const DEFAULT_RUNS_MB: u64 = 10_000;
+/// The size of all runs of a workspace, in MB, from which on it is reported unless a limit is configured.
+pub const LARGE_RUNS_MB: u64 = 10_000;
 
 /// Why the file cannot be used: the message of the TOML parser with line and column, or a message that names the key.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

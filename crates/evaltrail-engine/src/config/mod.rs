@@ -20,7 +20,7 @@ pub use comparison::{parse_evidence, parse_level};
 pub use coverage::checked_share;
 pub use duration::parse_duration;
 pub use file::{
-    CRITERIA_FILE, ConfigFile, ConfigProblem, DEFAULT_RUNS_KEPT, DEFAULT_RUNS_MB, FILE_NAME,
+    CRITERIA_FILE, ConfigFile, ConfigProblem, DEFAULT_RUNS_KEPT, FILE_NAME, LARGE_RUNS_MB,
 };
 pub use metric::{DefinedKind, DefinedMetric};
 pub use scheduler::{job_of_environment, shard_of_environment};

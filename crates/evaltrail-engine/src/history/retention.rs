@@ -1,21 +1,23 @@
 //! Removal of old runs.
 
 use super::index::History;
-use super::run_summary::RunSummary;
+use super::run_summary::{RunSource, RunSummary};
 use crate::store::{remove_run, run_size};
+use std::collections::HashSet;
+use std::path::Path;
 
 /// How many runs are kept.
 #[derive(Clone, Copy, Debug)]
 pub struct RunLimits {
-    /// The number of runs that are kept at most, at least 1.
+    /// The maximum number of runs, at least 1.
     pub runs: usize,
-    /// The size of all runs, in bytes, above which the oldest are removed.
-    pub bytes: u64,
+    /// The size of all runs that may be removed, in bytes, above which the oldest are; `None` without a limit.
+    pub bytes: Option<u64>,
 }
 
-/// Removes the user's own runs beyond the limits, the oldest first, and returns the removed ones. The newest run is kept. Pinned
-/// runs, and shards that are not merged yet, are kept and do not count in the number; their size does. Runs that are being
-/// written or cannot be removed are skipped. ADK's results are never removed.
+/// Removes the user's own runs beyond the limits, the oldest first, and returns the removed ones. Pinned runs, and shards that are
+/// not merged yet, do not count. The newest run, and the newest one of all cases of each set, are not removed because of their
+/// size. Runs that are being written or cannot be removed are skipped. ADK's results are never removed.
 pub fn remove_old_runs(history: &History, limits: RunLimits) -> Vec<RunSummary> {
     let is_pinned = |head: &RunSummary| {
         history
@@ -25,20 +27,26 @@ pub fn remove_old_runs(history: &History, limits: RunLimits) -> Vec<RunSummary> 
     };
     let is_needed =
         |head: &&RunSummary| is_pinned(head) || (head.shard.is_some() && !head.is_in_merged);
-    let (needed, others): (Vec<_>, Vec<_>) = history.ours().partition(is_needed);
-    let mut size: u64 = needed.iter().map(|head| run_size(&head.path)).sum();
-    let mut kept = 0;
-    let mut removed = Vec::new();
-    for head in others {
-        let of_run = run_size(&head.path);
-        let fits = kept == 0 || (kept < limits.runs && size + of_run <= limits.bytes);
-        // After the first run that does not fit, all older ones are removed: what is kept has no gaps.
-        if fits && removed.is_empty() {
-            kept += 1;
-            size += of_run;
-        } else if matches!(remove_run(&head.path), Ok(true)) {
+    let others = history.ours().filter(|head| !is_needed(head));
+    let mut whole_sets: HashSet<&Path> = HashSet::new();
+    let (mut size, mut removed) = (0, Vec::new());
+    for (at, head) in others.enumerate() {
+        let is_latest = is_latest_of_a_set(head, &mut whole_sets) || at == 0;
+        size += run_size(&head.path);
+        let is_too_much = limits.bytes.is_some_and(|most| size > most) && !is_latest;
+        if (at >= limits.runs || is_too_much) && matches!(remove_run(&head.path), Ok(true)) {
             removed.push(head.clone());
         }
     }
     removed
+}
+
+/// Whether a run has all cases of a set of which no newer run has all; adds these sets.
+fn is_latest_of_a_set<'a>(head: &'a RunSummary, whole_sets: &mut HashSet<&'a Path>) -> bool {
+    let RunSource::Evaltrail { sets, .. } = &head.source else {
+        return false;
+    };
+    let whole = sets.iter().filter(|set| set.is_whole == Some(true));
+    let new = whole.filter(|set| whole_sets.insert(&set.path));
+    new.count() > 0
 }

@@ -1,14 +1,14 @@
 //! The past results of the cases of a workspace, for the explorer, `list`, `--failed`, `--filter`, `--resume` and
 //! `accept`.
 
-use crate::config::{DEFAULT_RUNS_KEPT, DEFAULT_RUNS_MB};
+use crate::config::{DEFAULT_RUNS_KEPT, LARGE_RUNS_MB};
 use crate::history::{
     CaseTrends, History, HistorySet, ListedSet, PastResults, PastRun, RunLimits, RunSource,
     RunSummary, RunTrends, recorded_results, remove_old_runs,
 };
 use crate::store::{AppFolders, LoadedRun, all_run_folders, run_folders, run_size};
 use crate::workspace::{SetPath, Workspace, agent_named, agent_of_set, open_set};
-use evaltrail_core::domain::{InMemory, PlannedSet, RunPlan, clean_line, counted};
+use evaltrail_core::domain::{InMemory, PlannedSet, RunPlan, clean_line};
 use evaltrail_core::formats::SetFile;
 use evaltrail_core::formats::adk::{app_history, storage_app};
 use std::cmp::Reverse;
@@ -73,57 +73,75 @@ pub fn result_folders(workspace: &Workspace) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Removes the oldest of the user's own runs beyond the configured number and size. Returns a message about what was removed,
-/// and about runs that are larger than configured and not removed.
+/// Removes the oldest of the user's own runs beyond the configured number and size. Returns a message about what was removed, or
+/// that the runs have become large.
 pub fn remove_old(workspace: &Workspace) -> Option<String> {
-    const MB: u64 = 1_000_000;
     let config = &workspace.config;
-    let max_mb = config.max_runs_mb.unwrap_or(DEFAULT_RUNS_MB);
     let limits = RunLimits {
         runs: config.keep.unwrap_or(DEFAULT_RUNS_KEPT).max(1),
-        bytes: max_mb.saturating_mul(MB),
-    };
-    let all_runs = || {
-        let runs = run_folders(&workspace.root)?;
-        let size: u64 = runs.iter().map(|run| run_size(run)).sum();
-        io::Result::Ok((runs.len(), size))
+        bytes: config.max_runs_mb.map(|mb| mb.saturating_mul(MB)),
     };
     // The run that just ended is not in the index yet; it is read only if there may be a run too many.
-    match all_runs() {
-        Ok((runs, size)) if runs <= limits.runs && size <= limits.bytes => return None,
-        Ok(_) => {}
+    let (runs, size) = match runs_with_size(workspace) {
+        Ok(found) => found,
         Err(error) => {
             return Some(format!(
                 "old runs are not removed, because they cannot be listed: {error}"
             ));
         }
-    }
-    let removed = remove_old_runs(&history_of(workspace), limits);
-    let too_large = all_runs().ok().filter(|(_, size)| *size > limits.bytes);
-    let too_large = too_large.map(|(runs, size)| {
-        format!(
-            "{} of the workspace have {} MB, more than [history] max_mb = {max_mb} in evaltrail.toml: the newest run, pinned ones, shards \
-             and runs of others are not removed",
-            counted(runs, "run"),
-            size.div_ceil(MB)
-        )
-    });
-    let texts = [removed_text(&removed, limits.runs, max_mb), too_large];
-    let texts: Vec<String> = texts.into_iter().flatten().collect();
-    (!texts.is_empty()).then(|| texts.join("; "))
+    };
+    let is_too_large = limits.bytes.is_some_and(|most| size > most);
+    let removed = match runs > limits.runs || is_too_large {
+        true => remove_old_runs(&history_of(workspace), limits),
+        false => Vec::new(),
+    };
+    removed_text(&removed, limits).or_else(|| size_text(size, config.max_runs_mb))
+}
+
+const MB: u64 = 1_000_000;
+
+/// The number of runs of a workspace, and their size in bytes.
+fn runs_with_size(workspace: &Workspace) -> io::Result<(usize, u64)> {
+    let runs = run_folders(&workspace.root)?;
+    let size = runs.iter().map(|run| run_size(run)).sum();
+    Ok((runs.len(), size))
 }
 
 /// `2 runs were removed, …`; `None` if none was.
-fn removed_text(removed: &[RunSummary], keep: usize, max_mb: u64) -> Option<String> {
+fn removed_text(removed: &[RunSummary], limits: RunLimits) -> Option<String> {
     let oldest = removed.iter().map(|head| head.started.as_str()).min()?;
     let day = oldest.get(..10).unwrap_or(oldest);
     let runs = match removed.len() {
         1 => "1 run was".to_string(),
         count => format!("{count} runs were"),
     };
+    let keep = limits.runs;
+    let limit = match limits.bytes {
+        None => format!("the newest {keep} are kept ([history] keep"),
+        Some(bytes) => format!(
+            "at most {keep} runs and {} MB are kept ([history] keep and max_mb",
+            bytes / MB
+        ),
+    };
     Some(format!(
-        "{runs} removed, the oldest from {day}: at most {keep} runs and {max_mb} MB are kept ([history] keep and max_mb in evaltrail.toml)"
+        "{runs} removed, the oldest from {day}; {limit} in evaltrail.toml)"
     ))
+}
+
+/// That the runs have more than the configured size although none can be removed, or have become large where no size is
+/// configured. `None` otherwise.
+fn size_text(size: u64, max_mb: Option<u64>) -> Option<String> {
+    let most = max_mb.unwrap_or(LARGE_RUNS_MB);
+    let is_large = size > most.saturating_mul(MB);
+    let why = match max_mb {
+        Some(most) => format!(
+            "more than [history] max_mb = {most} in evaltrail.toml: pinned runs, shards that are not merged, the newest run of \
+             each set and runs of others are not removed"
+        ),
+        None => "[history] max_mb in evaltrail.toml limits that".to_string(),
+    };
+    let size = size.div_ceil(MB);
+    is_large.then(|| format!("the runs in .evaltrail have {size} MB; {why}"))
 }
 
 /// The newest results of the cases of these files. Scores that a file contains come before all runs.
