@@ -163,11 +163,26 @@ struct DefinedNames {
 impl DefinedNames {
     fn new(workspace: &Workspace) -> DefinedNames {
         let metrics = workspace.config.metrics.iter();
-        let served = workspace.config.agents.values();
-        let served = served.filter_map(|agent| agent.app().map(str::to_string));
+        let served: Vec<Option<&str>> = workspace
+            .config
+            .agents
+            .values()
+            .map(|agent| agent.app())
+            .collect();
+        // An agent without an application may serve several, whose names are not known.
+        let agents = match served.contains(&None) {
+            true => Vec::new(),
+            false => {
+                let mut names = workspace.agent_names();
+                names.extend(served.into_iter().flatten().map(str::to_string));
+                names.sort_unstable();
+                names.dedup();
+                names
+            }
+        };
         DefinedNames {
             metrics: metrics.map(|metric| metric.name.clone()).collect(),
-            agents: workspace.agent_names().into_iter().chain(served).collect(),
+            agents,
         }
     }
 

@@ -105,6 +105,16 @@ fn without_user_message(case: &EvalCase, path: &JsonPath) -> Vec<(JsonPath, Stri
         .collect()
 }
 
+/// `a, b, c and 7 others`
+fn shortened_list(names: &[String]) -> String {
+    const MAX_NAMES: usize = 5;
+    let shown = names[..names.len().min(MAX_NAMES)].join(", ");
+    match names.len().saturating_sub(MAX_NAMES) {
+        0 => shown,
+        more => format!("{shown} and {}", counted(more, "other")),
+    }
+}
+
 /// The agent that the session of a case names, and where.
 fn named_agent<'a>(case: &'a Value, path: &JsonPath) -> Option<(JsonPath, &'a str)> {
     let (input_key, input) = lookup(case.as_object()?, "session_input")?;
@@ -351,7 +361,7 @@ impl Checker<'_> {
                 "there is no agent {app:?}, which {} name{}; agents: {}{}",
                 counted(count, "case"),
                 if count == 1 { "s" } else { "" },
-                self.names.agents.join(", "),
+                shortened_list(self.names.agents),
                 did_you_mean(app, self.names.agents)
             );
             self.at(Severity::Warning, &path, message)
