@@ -247,7 +247,7 @@ fn many_in_a_model(cases: usize) -> Model {
                 .collect();
             evaltrail::explorer::CaseSummary {
                 turns: 1,
-                prompt: case.first_prompt(),
+                prompt: case.first_prompt(200).into(),
                 text,
                 tools,
                 problem: None,

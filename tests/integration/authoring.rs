@@ -437,6 +437,22 @@ fn invalid_input_stays_editable_and_unsaved() {
     assert!(desk.model.is_on(Context::Browse));
 }
 
+#[test]
+fn save_key_takes_the_typed_value() {
+    let mut desk = Workshop::new();
+    desk.press("e j j j j j enter ctrl-u");
+    desk.paste("\"leeks");
+    desk.press("ctrl-s");
+    assert!(
+        desk.model.dialog::<Proposal>().is_none(),
+        "the value is not valid JSON"
+    );
+    desk.paste("\"");
+    desk.press("ctrl-s");
+    let proposal = desk.model.dialog::<Proposal>();
+    assert!(proposal.is_some(), "{:?}", desk.model.notice);
+}
+
 /// The file is loaded again while one of its cases is edited: a change of the case by another program is a conflict
 /// and is not overwritten.
 #[test]

@@ -132,7 +132,7 @@ fn every_report_is_reviewed() {
             .map(|name| format!(" --report {name}={folder}-{name}"))
             .collect();
         sample.run(&format!(
-            "score saved_answers/answers.jsonl --jobs 1 -q{reports}"
+            "score saved_answers/answers.jsonl --jobs 1 -q --pretty{reports}"
         ));
     };
     score("first");

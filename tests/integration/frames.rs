@@ -79,7 +79,7 @@ fn sample(size: (u16, u16)) -> Model {
             let case = file.case(index).unwrap();
             CaseSummary {
                 turns: case.turns().len(),
-                prompt: case.first_prompt(),
+                prompt: case.first_prompt(200).into(),
                 ..CaseSummary::default()
             }
         };

@@ -104,10 +104,7 @@ pub static CASE_IN_EDITOR: Command = Command {
 };
 
 pub static SAVE_CASE: Command = Command {
-    id: &CommandName {
-        name: "save case",
-        default_keys: &["ctrl-s"],
-    },
+    id: &command_names::SAVE_CASE,
     help: "show what changes in the file, and save it",
     hint: Some("save"),
     run: edit::save,

@@ -179,24 +179,29 @@ fn note_replaced(model: &mut Model, case: CaseRef, run: &RunRef) {
     let before = model.view.outcomes.get(case);
     if let Some(before) = before.filter(|before| *before.run != *run && before.attempts.len() > 1) {
         let passed = PassCount::count(&before.attempts);
-        model.run_screen.replaced.insert(case, passed);
+        let attempts = before.attempts.len();
+        model.run_screen.replaced.insert(case, (passed, attempts));
     }
 }
 
-/// What the results of cases were that had more attempts in an earlier run: "; 2/5 passed before". Empty if none had.
+/// What the results of cases were that had more attempts in an earlier run: "; water_tomatoes: 2/5 passed before". Empty if none
+/// had.
 fn replaced_text(model: &Model) -> String {
     let attempts = |case| {
         let outcome = model.view.outcomes.get(case);
-        outcome.map_or(0, |outcome| PassCount::count(&outcome.attempts).of)
+        outcome.map_or(0, |outcome| outcome.attempts.len())
     };
     let replaced = model.run_screen.replaced.iter();
-    let with_more: Vec<&PassCount> = replaced
-        .filter(|(case, before)| attempts(**case) < before.of)
-        .map(|(_, before)| before)
+    let with_more: Vec<(&CaseRef, &PassCount)> = replaced
+        .filter(|(case, (_, before))| attempts(**case) < *before)
+        .map(|(case, (passed, _))| (case, passed))
         .collect();
     match with_more[..] {
         [] => String::new(),
-        [before] => format!("; {} passed before", before.describe()),
+        [(case, before)] => {
+            let id = model.shown_id(*case);
+            format!("; {id}: {} passed before", before.describe())
+        }
         _ => format!("; {} cases had more attempts before", with_more.len()),
     }
 }
@@ -333,10 +338,10 @@ mod tests {
             model.add_outcome(case, &run("r2"), attempt(number, Status::Passed));
             replaced_text(model)
         };
-        assert_eq!(add(&mut model, one, 1), "; 2/3 passed before");
+        assert!(add(&mut model, one, 1).ends_with(": 2/3 passed before"));
         let both = add(&mut model, other, 1);
         assert_eq!(both, "; 2 cases had more attempts before");
         add(&mut model, one, 2);
-        assert_eq!(add(&mut model, one, 3), "; 2/3 passed before");
+        assert!(add(&mut model, one, 3).ends_with(": 2/3 passed before"));
     }
 }

@@ -88,6 +88,10 @@ pub static SAVE: CommandName = CommandName {
     name: "save",
     default_keys: &["enter", "y"],
 };
+pub static SAVE_CASE: CommandName = CommandName {
+    name: "save case",
+    default_keys: &["ctrl-s"],
+};
 pub static DISCARD: CommandName = CommandName {
     name: "cancel",
     default_keys: &["esc", "n", "q"],

@@ -32,9 +32,9 @@ pub struct RunScreenState {
     pub left_out: Option<String>,
     /// When each attempt in flight started, in seconds since the explorer opened.
     pub since: BTreeMap<AttemptKey, f64>,
-    /// The cases whose results in this run replaced those of an earlier one with several attempts, with how many of these
-    /// passed.
-    pub replaced: BTreeMap<CaseRef, PassCount>,
+    /// The cases whose results in this run replaced those of an earlier one with several attempts: how many of these passed,
+    /// and their number.
+    pub replaced: BTreeMap<CaseRef, (PassCount, usize)>,
 }
 
 impl RunScreenState {

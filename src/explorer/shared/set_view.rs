@@ -60,8 +60,8 @@ pub enum SetState {
 pub struct CaseSummary {
     /// Number of turns.
     pub turns: usize,
-    /// The first line of the first user message, at most [`MAX_PROMPT`](CaseSummary::MAX_PROMPT) characters.
-    pub prompt: String,
+    /// What the user says first: a line of at most [`MAX_PROMPT`](CaseSummary::MAX_PROMPT) characters.
+    pub prompt: Box<str>,
     /// The user messages in lower case, for free-text search.
     pub text: String,
     /// Names of the expected tools.

@@ -78,10 +78,9 @@ fn summary(file: &SetFile, index: usize) -> CaseSummary {
             };
         }
     };
-    let prompt = case.first_prompt();
     let mut summary = CaseSummary {
         turns: case.turns().len(),
-        prompt: prompt.chars().take(CaseSummary::MAX_PROMPT).collect(),
+        prompt: case.first_prompt(CaseSummary::MAX_PROMPT).into(),
         ..CaseSummary::default()
     };
     for turn in case.turns() {

@@ -2,6 +2,7 @@
 
 use evaltrail_core::analysis::PassCount;
 use evaltrail_core::domain::Status;
+use unicode_width::UnicodeWidthStr;
 
 /// The sign of a case that could come out either way.
 pub(crate) const UNSTEADY: &str = "≈";
@@ -11,6 +12,12 @@ pub(crate) const FLAKY: &str = "±";
 
 /// Of more attempts than this, only the count is listed.
 const MAX_SIGNS: usize = 8;
+
+/// The width of the longest text of up to `most` attempts, in columns.
+pub(crate) fn longest_attempt_text(most: usize) -> u16 {
+    let width = |count| attempt_text(&vec![Status::Passed; count]).width() as u16;
+    width(most).max(width(most.min(MAX_SIGNS)))
+}
 
 /// `✓✗✓ 2/3`: a sign for each attempt, unless there are many, and how many passed.
 pub(crate) fn attempt_text(attempts: &[Status]) -> String {
@@ -26,4 +33,22 @@ pub(crate) fn attempt_text(attempts: &[Status]) -> String {
         _ => String::new(),
     };
     format!("{signs}{rate}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_fewer_attempts_fits() {
+        for most in [1, 5, 8, 9, 10, 100] {
+            for count in 1..=most {
+                let text = attempt_text(&vec![Status::Failed; count]);
+                assert!(
+                    text.width() <= usize::from(longest_attempt_text(most)),
+                    "{text}"
+                );
+            }
+        }
+    }
 }

@@ -68,8 +68,9 @@ pub struct Saved {
 }
 
 impl EvalCase {
-    /// The first line of what the user says first: of the first turn, or of the scenario. Empty if there is none.
-    pub fn first_prompt(&self) -> String {
+    /// The first line with a text of what the user says first, in the first turn or the scenario; at most `most` characters.
+    /// Empty if there is none.
+    pub fn first_prompt(&self, most: usize) -> String {
         let text = match &self.conversation {
             Conversation::Turns(turns) => turns.first().map(|turn| turn.user.shown_text()),
             Conversation::Scenario(scenario) => {
@@ -79,7 +80,9 @@ impl EvalCase {
             }
         };
         let text = text.unwrap_or_default();
-        text.lines().next().unwrap_or_default().to_string()
+        let mut lines = text.lines().map(str::trim);
+        let first = lines.find(|line| !line.is_empty()).unwrap_or_default();
+        first.chars().take(most).collect()
     }
 
     /// The expected turns; empty for a scenario.

@@ -86,7 +86,8 @@ pub(super) fn case_row(
     cells.x += columns.runs;
     let end = cells.x + columns.reason;
     let mut parts = reason_parts(model, case, problem, theme);
-    if parts.iter().all(|(text, _)| text.is_empty()) {
+    let has_passed = outcome.is_none_or(|outcome| outcome.worst == Status::Passed);
+    if has_passed && parts.iter().all(|(text, _)| text.is_empty()) {
         parts = vec![(prompt_text(model, case), theme.style(Role::Faint))];
     }
     for (text, look) in parts {

@@ -109,6 +109,7 @@ impl ColumnWidths {
         let (name, reason, heading) = match reserved {
             0 if has_prompts && rest >= REASON_AT_LEAST => (name, rest, "prompt"),
             0 => ((name + rest).min(MAX_NAME_WIDTH.max(name)), 0, ""),
+            reserved if has_prompts => (name, reserved + more_reason + rest, "reason or prompt"),
             reserved => (name, reserved + more_reason + rest, "reason"),
         };
         ColumnWidths {

@@ -109,7 +109,7 @@ pub(super) fn prompt_behind_id<'a>(model: &'a Model, case: CaseRef, id: &str) ->
 /// What the user of a case asks first, for a row without a reason. Empty if it is behind the id.
 pub(super) fn prompt_text(model: &Model, case: CaseRef) -> String {
     match summary_of(model, case) {
-        Some(summary) if !model.shown_id(case).starts_with("row-") => summary.prompt.clone(),
+        Some(summary) if !model.shown_id(case).starts_with("row-") => summary.prompt.to_string(),
         _ => String::new(),
     }
 }

@@ -1,10 +1,10 @@
 //! What the agent did, beside the fields of a case: the values of a field in the attempts, and taking one of them.
 
-use crate::explorer::shared::case_field::{CaseField, FieldRow};
+use crate::explorer::shared::case_field::CaseField;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::outcomes::CaseOutcome;
-use evaltrail_core::diff::{AcceptablePart, Alignment, accept, accept_in_case, align};
+use evaltrail_core::diff::{AcceptablePart, Alignment, PairKind, accept, accept_in_case, align};
 use evaltrail_core::domain::{
     Attempt, Conversation, EvalCase, Invocation, Status, ToolCall, value_text,
 };
@@ -93,45 +93,64 @@ pub(super) fn take_value(
     Some(taken)
 }
 
-/// The first field for which an attempt that did not pass has another value: an argument or a call, else a response. `None`
-/// for a case with too many calls to compare all of them without a noticeable wait.
-pub(super) fn first_difference(
-    draft: &EvalCase,
-    rows: &[FieldRow],
-    attempts: &[Arc<Attempt>],
-) -> Option<CaseField> {
-    const MAX_CALLS: usize = 100;
-    let failing: Vec<Arc<Attempt>> = attempts
-        .iter()
-        .filter(|attempt| attempt.status != Status::Passed)
-        .cloned()
-        .collect();
-    let calls = |turns: &[Invocation]| turns.iter().map(|turn| turn.calls().len()).sum::<usize>();
-    let actual = failing.iter().map(|attempt| calls(&attempt.actual));
-    if failing.is_empty() || calls(draft.turns()) + actual.sum::<usize>() > MAX_CALLS {
+/// The first call or argument in which the first attempt that did not pass differs, else the first response. `None` for a case with
+/// too many calls to compare all of them without a noticeable wait.
+pub(super) fn first_difference(draft: &EvalCase, attempts: &[Arc<Attempt>]) -> Option<CaseField> {
+    const MAX_CALLS: usize = 200;
+    let mut attempts = attempts.iter();
+    let failing = attempts.find(|attempt| attempt.status != Status::Passed)?;
+    let turns = || draft.turns().iter().zip(failing.actual.iter()).enumerate();
+    let calls =
+        turns().map(|(_, (expected, actual))| expected.calls().len() + actual.calls().len());
+    if calls.sum::<usize>() > MAX_CALLS {
         return None;
     }
-    let differs = |field: &&CaseField| {
-        let values = actual_values(draft, field, &failing);
-        let mut taken = values
-            .iter()
-            .filter_map(|value| take_value(draft, field, value, &failing));
-        taken.any(|taken| taken != *draft)
+    let in_calls = turns().find_map(|(turn, (expected, actual))| {
+        let is_known = expected.trajectory.is_known() && actual.trajectory.is_known();
+        is_known
+            .then(|| first_different_call(turn, expected, actual))
+            .flatten()
+    });
+    let differs = |expected: &Invocation, actual: &Invocation| {
+        let stated = expected.final_response.as_ref();
+        stated.is_some() && expected.response_text() != actual.response_text()
     };
-    let differing: Vec<&CaseField> = rows.iter().map(|row| &row.field).filter(differs).collect();
-    // A call differs if one of its arguments does, and the calls of a turn if one of them does.
-    let is_smallest = |field: &&&CaseField| match field {
-        CaseField::Argument(..) => true,
-        CaseField::Call(turn, call) => !differing
-            .iter()
-            .any(|other| matches!(other, CaseField::Argument(t, c, _) if (t, c) == (turn, call))),
-        CaseField::Calls(turn) => !differing
-            .iter()
-            .any(|other| matches!(other, CaseField::Call(t, _) if t == turn)),
-        _ => false,
+    in_calls.or_else(|| {
+        let mut turns = turns();
+        let found = turns.find(|(_, (expected, actual))| differs(expected, actual))?;
+        Some(CaseField::Response(found.0))
+    })
+}
+
+/// The field of the first difference between the calls of a turn.
+fn first_different_call(
+    turn: usize,
+    expected: &Invocation,
+    actual: &Invocation,
+) -> Option<CaseField> {
+    let (left, right) = (expected.calls(), actual.calls());
+    let alignment = align(&left, &right);
+    let pair = alignment
+        .pairs
+        .iter()
+        .find(|pair| pair.kind != PairKind::Same)?;
+    let Some(call) = pair.expected else {
+        return Some(CaseField::Calls(turn));
     };
-    let smallest = differing.iter().find(is_smallest);
-    smallest.or(differing.first()).map(|field| (*field).clone())
+    let made = pair.actual.map(|at| right[at]);
+    let argument = made
+        .filter(|made| made.name == left[call].name)
+        .and_then(|made| {
+            let args = left[call].args.iter().flatten();
+            let mut differing = args.filter(|(key, value)| {
+                made.args.as_ref().and_then(|args| args.get(*key)) != Some(value)
+            });
+            differing.next().map(|(key, _)| key.clone())
+        });
+    Some(match argument {
+        Some(key) => CaseField::Argument(turn, call, key),
+        None => CaseField::Call(turn, call),
+    })
 }
 
 /// The field of a difference; its turn is counted from 0.
@@ -234,7 +253,6 @@ fn nearest_extra(alignment: &Alignment, call: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explorer::shared::case_field::fields;
     use evaltrail_core::domain::{AttemptKey, Content, Trajectory};
     use serde_json::{Value, json};
 
@@ -327,7 +345,7 @@ mod tests {
                 )
             })
         };
-        let first = |attempts: &[Arc<Attempt>]| first_difference(&draft, &fields(&draft), attempts);
+        let first = |attempts: &[Arc<Attempt>]| first_difference(&draft, attempts);
         let watered = |litres: u32| {
             [
                 ("read", json!({})),

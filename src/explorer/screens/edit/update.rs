@@ -14,7 +14,7 @@ use crate::explorer::shared::case_field::CaseField;
 use crate::explorer::shared::case_list::BrowseScreen;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::case_screen::CaseOrigin;
-use crate::explorer::shared::command_names::SAVE;
+use crate::explorer::shared::command_names::SAVE_CASE;
 use crate::explorer::shared::effect::{Effect, ScreenRequest, SetEffect};
 use crate::explorer::shared::key::{Key, parse_key};
 use crate::explorer::shared::model::Model;
@@ -40,7 +40,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
                 .map(|piece| field_of_piece(piece.turn, &piece.piece, &case));
             let mut screen = EditScreen::new(at, file.clone(), case, from);
             screen.actual = usable_attempts(model, at, &screen.draft);
-            let first = || first_difference(&screen.draft, &screen.rows, &screen.actual);
+            let first = || first_difference(&screen.draft, &screen.actual);
             if let Some(field) = marked.or_else(first) {
                 screen.go_to(&field);
             }
@@ -147,7 +147,8 @@ fn change(
 
 /// Handles a key while a value is typed. The key that saves takes the value first.
 pub(crate) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
-    let saves = (key.ctrl || key.alt) && SAVE.keys().iter().any(|of| parse_key(of) == Some(key));
+    let saves =
+        (key.ctrl || key.alt) && SAVE_CASE.keys().iter().any(|of| parse_key(of) == Some(key));
     if !saves {
         return typing::key(model, key);
     }

@@ -3,7 +3,7 @@
 use crate::explorer::screens::edit::actual::{ActualValue, actual_values, call_text};
 use crate::explorer::screens::edit::state::{EditScreen, Typing};
 use crate::explorer::shared::case_field::FieldRow;
-use crate::explorer::shared::command_names::SAVE;
+use crate::explorer::shared::command_names::SAVE_CASE;
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
@@ -317,7 +317,7 @@ fn typed(
         None => (
             format!(
                 "enter apply    {} save    esc cancel    ctrl-j new line",
-                SAVE.key()
+                SAVE_CASE.key()
             ),
             Role::Faint,
         ),

@@ -4,7 +4,7 @@ use crate::explorer::running::events::without_result_text;
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
-use crate::explorer::widgets::attempts::{FLAKY, UNSTEADY, attempt_text};
+use crate::explorer::widgets::attempts::{FLAKY, UNSTEADY, attempt_text, longest_attempt_text};
 use crate::explorer::widgets::text::{fit, put, put_right};
 use crate::explorer::widgets::{bar, counts, panel, scrollbar, spinner};
 use evaltrail_core::analysis::PassCount;
@@ -454,7 +454,7 @@ impl FinishedColumns {
         let repeat = run.plan.options.repeat as usize;
         let attempts = match repeat {
             0 | 1 => 0,
-            _ => attempt_text(&vec![Status::Passed; repeat]).width() as u16 + 2,
+            _ => longest_attempt_text(repeat) + 2,
         };
         FinishedColumns {
             name: (longest.min(1000) as u16 + 6).clamp(14, (width * 2 / 5).max(14)),
