@@ -405,7 +405,7 @@ fn damaged_journal_line_loses_only_itself() {
     let resumed = desk.run(&["--resume", "."]);
     assert!(both(&resumed).contains("4 of 5 done"), "{}", both(&resumed));
     assert!(
-        both(&resumed).contains("1 line of its journal is damaged"),
+        both(&resumed).contains("1 attempt of its journal cannot be read"),
         "{}",
         both(&resumed)
     );

@@ -171,6 +171,21 @@ impl RecordPlace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn changed_block_is_read_or_refused(at in any::<prop::sample::Index>(), to in any::<u8>()) {
+            let mut line = block_line(&records(50)).unwrap();
+            let at = at.index(line.len());
+            line[at] = to;
+            let claimed = claimed_records(&line);
+            prop_assert!((1..=RecordPlace::MAX_RECORDS).contains(&claimed));
+            if let Some(block) = RecordBlock::read(&line) {
+                prop_assert_eq!(block.records().count(), block.count());
+            }
+        }
+    }
 
     fn records(count: usize) -> Vec<Vec<u8>> {
         let record = |at| format!("{{\"key\":{at},\"text\":\"{}\"}}", "word ".repeat(at % 7));
