@@ -2,6 +2,7 @@
 
 use crate::explorer::case_list::listing;
 use crate::explorer::prompts::line::{draw_line, example_or_keys};
+use crate::explorer::shared::case_list::Pane;
 use crate::explorer::shared::dialog;
 use crate::explorer::shared::effect::Effect;
 use crate::explorer::shared::layout::Layout;
@@ -51,9 +52,13 @@ impl Dialog for FilterLine {
         };
     }
 
-    /// An invalid filter is not left: the list is filtered by an earlier part of it.
-    fn choose(&mut self, _: &mut Model) -> Option<Vec<Effect>> {
-        self.wrong.is_none().then(Vec::new)
+    /// An invalid filter is not left: the list is filtered by an earlier part of it. Keys are for the filtered list then.
+    fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
+        if self.wrong.is_some() {
+            return None;
+        }
+        model.view.browse.pane = Pane::Cases;
+        Some(Vec::new())
     }
 
     /// Restores the filter as it was when the line was opened.
@@ -79,5 +84,25 @@ impl Dialog for FilterLine {
             theme,
             buffer,
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filter_from_the_tree_leads_to_the_list() {
+        let mut model = Model::new("t".into(), vec![], (120, 40));
+        model.view.browse.pane = Pane::Sets;
+        let line = |wrong| FilterLine {
+            input: Input::default(),
+            wrong,
+            before: String::new(),
+        };
+        assert!(line(Some("no".into())).choose(&mut model).is_none());
+        assert_eq!(model.view.browse.pane, Pane::Sets);
+        assert!(line(None).choose(&mut model).is_some());
+        assert_eq!(model.view.browse.pane, Pane::Cases);
     }
 }
