@@ -217,6 +217,30 @@ mod tests {
         assert_eq!(error.kind(), HttpErrorKind::Unknown);
     }
 
+    #[tokio::test]
+    async fn body_of_maximum_size_is_read() {
+        let read = async |most: usize| {
+            let body = HttpResponseBody::from(Bytes::from_static(b"abc"));
+            read_body(body, most, SILENT_FOR).await
+        };
+        assert_eq!(read(3).await.unwrap(), "abc");
+        assert!(read(2).await.is_err());
+    }
+
+    #[test]
+    fn listing_is_a_get_with_its_parameter() {
+        let is_listing_of = |method: Method, query: &str| {
+            let mut request = HttpRequest::new(Bytes::new().into());
+            *request.method_mut() = method;
+            *request.uri_mut() = format!("http://store/b?{query}").parse().unwrap();
+            is_listing(&request)
+        };
+        assert!(is_listing_of(Method::GET, "prefix=a&list-type=2"));
+        assert!(is_listing_of(Method::GET, "comp=list"));
+        assert!(!is_listing_of(Method::GET, "prefix=a"));
+        assert!(!is_listing_of(Method::POST, "list-type=2"));
+    }
+
     fn connection() -> BucketConnection {
         BucketConnection {
             client: client(&ClientOptions::new()).unwrap(),

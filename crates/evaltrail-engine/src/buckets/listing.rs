@@ -237,6 +237,45 @@ mod tests {
         assert!(failed.unwrap().contains("more and more pages"));
     }
 
+    #[tokio::test]
+    async fn more_folders_than_limit_are_an_error() {
+        use object_store::ListResult;
+        struct Folders(usize);
+        #[async_trait::async_trait]
+        impl PaginatedListStore for Folders {
+            async fn list_paginated(
+                &self,
+                _prefix: Option<&str>,
+                _options: PaginatedListOptions,
+            ) -> Result<PaginatedListResult, Error> {
+                let result = ListResult {
+                    common_prefixes: vec!["folder".into(); self.0],
+                    objects: Vec::new(),
+                    extensions: Default::default(),
+                };
+                Ok(PaginatedListResult {
+                    result,
+                    page_token: None,
+                })
+            }
+        }
+        let address = BucketAddress::parse("gs://b").unwrap();
+        let found = async |count: usize| {
+            let store = Store {
+                objects: Arc::new(object_store::local::LocalFileSystem::new()),
+                pages: Some(Arc::new(Folders(count))),
+            };
+            store.folders(&address).await.map(|(names, _)| names)
+        };
+        assert!(
+            found(MAX_OBJECTS)
+                .await
+                .is_ok_and(|names| names == ["folder"])
+        );
+        let error = found(MAX_OBJECTS + 1).await.unwrap_err();
+        assert!(matches!(error, ListingError::TooMany));
+    }
+
     #[cfg(unix)]
     #[test]
     fn files_with_odd_names_do_not_hide_others() {

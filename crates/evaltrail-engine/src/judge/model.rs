@@ -669,6 +669,29 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn refused_request_is_not_repeated() {
+        let refusing = server(reply("401 x", "", "{}"));
+        let budget = SpendingBudget::from_spec(&JudgeSpec::standard());
+        let error = ask(&refusing.base, &budget, 3).await;
+        assert_eq!(error.fault, JudgeErrorKind::Refused);
+        assert_eq!(refusing.requests.load(Ordering::SeqCst), 1);
+    }
+
+    #[tokio::test]
+    async fn probe_reports_a_key_that_is_refused() {
+        let probed = async |answer| {
+            let limits = Arc::new(RequestLimits::new(1, None));
+            let probed = model_at(&server(answer).base, limits).probe().await;
+            probed.map_err(|error| error.fault)
+        };
+        assert_eq!(
+            probed(reply("401 x", "", "{}")).await,
+            Err(JudgeErrorKind::Refused)
+        );
+        assert_eq!(probed(reply("503 x", "", "{}")).await, Ok(()));
+    }
+
+    #[tokio::test]
     async fn redirect_error_names_the_other_host() {
         let elsewhere = server(reply("302 x", "Location: https://other.example/x\r\n", "")).base;
         let budget = SpendingBudget::from_spec(&JudgeSpec::standard());

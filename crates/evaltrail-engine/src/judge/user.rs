@@ -351,6 +351,54 @@ mod tests {
         assert_eq!(said[4], Ok(None), "the limit is reached");
     }
 
+    /// The address of a model that answers one request after the other with these texts.
+    fn model_that_says(texts: &'static [&'static str]) -> String {
+        use std::io::{Read, Write};
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        std::thread::spawn(move || {
+            for (text, stream) in texts.iter().zip(listener.incoming()) {
+                let (mut stream, mut request) = (stream.unwrap(), Vec::new());
+                while !request.ends_with(b"}") {
+                    let mut part = [0; 4096];
+                    let read = stream.read(&mut part).unwrap();
+                    assert!(read > 0, "a request without an object");
+                    request.extend_from_slice(&part[..read]);
+                }
+                let body = json!({"message": {"content": text}}).to_string();
+                let head = format!("Connection: close\r\nContent-Length: {}", body.len());
+                write!(stream, "HTTP/1.1 200 x\r\n{head}\r\n\r\n{body}").unwrap();
+            }
+        });
+        address
+    }
+
+    #[tokio::test]
+    async fn only_message_with_text_is_cached() {
+        use crate::store::JudgeResponseCache;
+        use evaltrail_core::domain::{JudgeSpec, Provider};
+        let folder = tempfile::tempdir().unwrap();
+        let asked = JudgeSpec {
+            provider: Some(Provider::Ollama),
+            url: Some(model_that_says(&[" ", "second", "third"])),
+            ..JudgeSpec::standard()
+        };
+        let cache = JudgeResponseCache::below(folder.path().join("judge"));
+        let (judges, spec) = (Judges::new(&asked, Some(cache)), UserSpec::default());
+        let user = SimulatedUser::parse(&scenario(), &spec).unwrap();
+        let playing = SimulationKey {
+            eval_id: "a",
+            attempt: 1,
+        };
+        let (done, mut said) = ([Invocation::default()], Vec::new());
+        for _ in 0..3 {
+            let next = user.next(&judges, playing, &done);
+            said.push(next.await.text.map_err(|error| error.fault));
+        }
+        let second = || Ok(Some("second".to_string()));
+        assert_eq!(said, [Err(JudgeErrorKind::NoAnswer), second(), second()]);
+    }
+
     #[test]
     fn calls_are_in_history_on_request() {
         use evaltrail_core::domain::{Content, Part, ToolCall, ToolResponse, Trajectory};

@@ -384,6 +384,11 @@ mod tests {
                 vec![json!(0.9), json!(3)],
             ),
             (
+                json!({"type": "number", "exclusiveMinimum": 0, "maximum": 5}),
+                vec![json!(0.1), json!(5)],
+                vec![json!(0), json!(5.1)],
+            ),
+            (
                 json!({"type": "array", "minItems": 1, "maxItems": 2}),
                 vec![json!([1])],
                 vec![json!([]), json!([1, 2, 3])],

@@ -524,6 +524,23 @@ mod tests {
     }
 
     #[test]
+    fn constant_is_one_value_in_three_cases() {
+        let has_constant = |beds: &[&str]| {
+            let cases = beds.iter().map(|bed| {
+                let calls = [("look", json!({"bed": bed}), json!(null))];
+                (case(vec![turn(&calls)]), Vec::new())
+            });
+            let coverage = covered(&cases.collect::<Vec<_>>(), true);
+            let constant = CoverageProblem::ConstantArgument("look".into(), "bed".into());
+            let mut found = coverage.findings.iter();
+            found.any(|finding| finding.problem == constant)
+        };
+        assert!(has_constant(&["roses", "roses", "roses"]));
+        assert!(!has_constant(&["roses", "roses"]));
+        assert!(!has_constant(&["roses", "roses", "herbs"]));
+    }
+
+    #[test]
     fn impossible_and_empty_expectations_are_found() {
         let unknown = turn(&[
             ("sow", json!({}), json!(null)),
