@@ -1,5 +1,6 @@
-//! The folder of a run: `run.json` (the plan) and `journal.jsonl`, with one line for each finished attempt, or for many that
-//! finished together ([`journal_block`]), written before the results are shown, lines with the cost of cancelled attempts, and a last line when the run is complete.
+//! The folder of a run: `run.json` (the plan) and `journal.jsonl`. The journal has a line for each finished attempt, or a block
+//! for many that finished together ([`journal_block`]), written before the results are shown; lines with the cost of cancelled
+//! attempts; and a last line when the run is complete.
 //!
 //! The plan and the lines are signed. A run that is not signed with this user's key is foreign: it can be viewed, but
 //! nothing is based on it. In a signed run, a line that is damaged or not signed is ignored, so that its attempt counts
@@ -26,7 +27,6 @@ use evaltrail_core::domain::{
 use rayon::prelude::*;
 use std::fs::File;
 use std::io::{self, Write};
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -187,47 +187,26 @@ impl RunFolder {
         lines: &[(Vec<u8>, AttemptKey)],
     ) -> Result<Vec<RecordedAt>, JournalError> {
         let moved = |(line, key): &(Vec<u8>, AttemptKey)| {
-            self.checked(with_key(line, *key).map_err(at(self.folder.path()))?)
+            self.with_valid_length(with_key(line, *key).map_err(at(self.folder.path()))?)
         };
         let records = lines.par_iter().map(moved).collect::<Result<Vec<_>, _>>()?;
         self.write_records(records)
     }
 
-    /// Writes records in blocks, or in lines of their own where they are few or long.
+    /// Writes records, in blocks where that is worth it.
     fn write_records(&mut self, records: Vec<Vec<u8>>) -> Result<Vec<RecordedAt>, JournalError> {
-        let lengths: Vec<usize> = records.iter().map(Vec::len).collect();
-        let groups = journal_block::groups(&lengths);
-        let lines = |group: &Range<usize>| {
-            let records = &records[group.clone()];
-            match journal_block::block_line(records).filter(|_| records.len() > 1) {
-                Some(block) => vec![self.signed(block)],
-                None => records
-                    .iter()
-                    .map(|record| self.signed(record.clone()))
-                    .collect(),
-            }
-        };
-        let lines: Vec<Vec<Vec<u8>>> = groups.par_iter().map(lines).collect();
+        let lines = journal_block::lines_of(&records).into_par_iter();
+        let lines: Vec<(Vec<u8>, Vec<usize>)> = lines
+            .map(|line| (self.signed(line.text), line.lengths))
+            .collect();
         let (mut text, mut places) = (Vec::new(), Vec::new());
-        for (group, lines) in groups.into_iter().zip(lines) {
-            let is_block = lines.len() < group.len();
-            let begin = self.written + text.len() as u64;
-            for line in lines {
-                let offset = self.written + text.len() as u64;
-                if !is_block {
-                    places.push(recorded_at(offset, &line));
-                }
-                text.extend(line);
+        for (line, lengths) in lines {
+            let offset = self.written + text.len() as u64;
+            match lengths[..] {
+                [_] => places.push(recorded_at(offset, &line)),
+                _ => places.extend(places_in_block(offset, &lengths)),
             }
-            if is_block {
-                places.extend(group.clone().map(|at| {
-                    let place = RecordPlace {
-                        line: begin,
-                        in_block: Some(at - group.start),
-                    };
-                    place.recorded_at(lengths[at])
-                }));
-            }
+            text.extend(line);
         }
         self.write(&text)?;
         Ok(places)
@@ -236,11 +215,11 @@ impl RunFolder {
     /// The record of an attempt: its line without a signature.
     fn record_of(&self, attempt: &Attempt) -> Result<Vec<u8>, JournalError> {
         let record = serde_json::to_vec(attempt);
-        self.checked(record.map_err(|error| at(self.folder.path())(error.into()))?)
+        self.with_valid_length(record.map_err(|error| at(self.folder.path())(error.into()))?)
     }
 
-    /// A record, if it is not too long for a journal.
-    fn checked(&self, record: Vec<u8>) -> Result<Vec<u8>, JournalError> {
+    /// Returns the record. Errors: it is too long for a journal.
+    fn with_valid_length(&self, record: Vec<u8>) -> Result<Vec<u8>, JournalError> {
         let longest = if self.key.is_some() {
             MAX_SIGNED_LINE
         } else {
@@ -361,6 +340,17 @@ impl RunFolder {
     }
 }
 
+/// The positions of the records of a block whose line is at an offset.
+fn places_in_block(offset: u64, lengths: &[usize]) -> impl Iterator<Item = RecordedAt> {
+    lengths.iter().enumerate().map(move |(index, length)| {
+        let place = RecordPlace {
+            line: offset,
+            in_block: Some(index),
+        };
+        place.recorded_at(*length)
+    })
+}
+
 /// The position of a line at an offset; its length does not include the line feed.
 fn recorded_at(offset: u64, line: &[u8]) -> RecordedAt {
     RecordedAt {
@@ -379,10 +369,10 @@ mod tests {
     use std::fs::{self, OpenOptions};
 
     fn plan() -> RunPlan {
-        plan_of(3)
+        plan_with_cases(3)
     }
 
-    fn plan_of(cases: usize) -> RunPlan {
+    fn plan_with_cases(cases: usize) -> RunPlan {
         RunPlan {
             commit: None,
             judge: evaltrail_core::domain::JudgeSpec::standard(),
@@ -480,10 +470,10 @@ mod tests {
         );
     }
 
-    /// A run of 60 attempts: one in a line of its own, 40 in a block, and 19 in another. With the places of the
-    /// attempts.
+    /// A run of which 60 attempts are written: one in a line of its own, 40 in a block, and 19 in another. Returns the places of
+    /// the attempts, too.
     fn run_with_blocks(workspace: &Path, key: Option<RunKey>) -> (RunFolder, Vec<RecordedAt>) {
-        let mut run = RunFolder::create(workspace, &plan_of(100), key).unwrap();
+        let mut run = RunFolder::create(workspace, &plan_with_cases(100), key).unwrap();
         let mut places = vec![run.append(&attempt(0)).unwrap()];
         for cases in [1..41, 41..60] {
             let attempts: Vec<Attempt> = cases.map(attempt).collect();
@@ -529,7 +519,7 @@ mod tests {
             (loaded.damaged, loaded.state.finished.len())
         };
         assert_eq!(load(&blocks), (0, 59));
-        // The plan has 100 attempts: of ten equal blocks, the last ones are not read.
+        // The plan has 100 attempts. Copies of the blocks have more records, so the last copies are not read.
         let many = blocks.repeat(10);
         assert!(load(&many).0 > 0 && load(&many).1 == 59);
     }

@@ -1,15 +1,17 @@
-//! Blocks of a journal: the records of many attempts in one line, compressed, and signed once.
+//! Blocks: lines of a journal that have the records of many attempts, compressed and with one signature.
 //!
 //! ```text
 //! {"block":128,"size":214016,"lz4":"…","signature":"…"}
 //! ```
 //!
-//! Earlier versions do not read blocks: [`RUN_FORMAT`](super::RUN_FORMAT) says so. `block` is the number of records, `size` their length in bytes with a line feed after each, and `lz4` those bytes as a block
-//! of LZ4 in Base64. The journal stays a text with one JSON object in each line.
+//! `block` is the number of records, `size` their length in bytes with a line feed after each, and `lz4` those bytes as a block
+//! of LZ4 in Base64. The journal stays a text with one JSON object in each line. Versions before
+//! [`RUN_FORMAT`](super::RUN_FORMAT) 4 cannot read blocks.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use evaltrail_core::domain::RecordedAt;
+use rayon::prelude::*;
 use serde::Deserialize;
 use std::ops::Range;
 
@@ -19,22 +21,57 @@ const BLOCK_NAME: &[u8] = b"{\"block\":";
 const MIN_RECORDS: usize = 16;
 /// A longer record is written in a line of its own, in bytes.
 const MAX_RECORD: usize = 64 << 10;
-/// A block ends after the record with which it has this size, in bytes before compression.
-const FULL: usize = 256 << 10;
-/// A block that claims to be larger is not read, in bytes before compression.
-const MAX_SIZE: usize = 1 << 20;
+/// No record is added to a block that has at least this size, in bytes before compression.
+const FULL_BLOCK: usize = 256 << 10;
+/// The maximum size of a block that is read, in bytes before compression.
+const MAX_BLOCK: usize = 1 << 20;
 /// The maximum length of the line of a block, in bytes.
 pub(super) const MAX_BLOCK_LINE: usize = 2 << 20;
-/// How many times its compressed size a block may have. LZ4 reaches 255; records that are so much alike are written in lines of
-/// their own.
+/// The maximum ratio of the size of a block to its compressed size. Records that LZ4 compresses better are written in lines of
+/// their own, so that a short line cannot make a reader use much memory.
 const MAX_RATIO: usize = 100;
 
-/// Divides records, by their lengths, into those of one block each and single ones.
-pub(super) fn groups(lengths: &[usize]) -> Vec<Range<usize>> {
+/// A line of a journal without its signature.
+pub(super) struct UnsignedLine {
+    /// The JSON object.
+    pub(super) text: Vec<u8>,
+    /// The lengths of its records, in bytes: one unless it is a block.
+    pub(super) lengths: Vec<usize>,
+}
+
+/// The lines for records, in the same order: blocks, and lines of their own for records that are few, long or compressed too well.
+pub(super) fn lines_of(records: &[Vec<u8>]) -> Vec<UnsignedLine> {
+    let lengths: Vec<usize> = records.iter().map(Vec::len).collect();
+    let single = |record: &Vec<u8>| UnsignedLine {
+        text: record.clone(),
+        lengths: vec![record.len()],
+    };
+    let lines = |group: Range<usize>| {
+        let (records, lengths) = (&records[group.clone()], &lengths[group]);
+        let block = match records.len() {
+            1 => None,
+            _ => block_line(records),
+        };
+        match block {
+            Some(text) => vec![UnsignedLine {
+                text,
+                lengths: lengths.to_vec(),
+            }],
+            None => records.iter().map(single).collect(),
+        }
+    };
+    groups(&lengths)
+        .into_par_iter()
+        .flat_map_iter(lines)
+        .collect()
+}
+
+/// Divides records, by their lengths, into groups for one block each and groups of one.
+fn groups(lengths: &[usize]) -> Vec<Range<usize>> {
     let mut groups: Vec<Range<usize>> = Vec::new();
     let mut size = 0;
     for (at, length) in lengths.iter().enumerate() {
-        let begins = groups.is_empty() || size >= FULL || *length > MAX_RECORD;
+        let begins = groups.is_empty() || size >= FULL_BLOCK || *length > MAX_RECORD;
         match groups.last_mut() {
             Some(last) if !begins => last.end = at + 1,
             _ => {
@@ -43,7 +80,11 @@ pub(super) fn groups(lengths: &[usize]) -> Vec<Range<usize>> {
             }
         }
         // Nothing is added to a long record.
-        size += if *length > MAX_RECORD { FULL } else { *length };
+        size += if *length > MAX_RECORD {
+            FULL_BLOCK
+        } else {
+            *length
+        };
     }
     let divided = groups.into_iter().flat_map(|group| match group.len() {
         ..MIN_RECORDS => group.map(|at| at..at + 1).collect(),
@@ -68,12 +109,12 @@ pub(super) fn block_line(records: &[Vec<u8>]) -> Option<Vec<u8>> {
     (size / packed.len() < MAX_RATIO).then(line)
 }
 
-/// Whether a line is that of a block.
+/// Whether a line is a block.
 pub(super) fn is_block(line: &[u8]) -> bool {
     line.starts_with(BLOCK_NAME)
 }
 
-/// The number of records that a line claims to have: 1 unless it is a block.
+/// The number of records of a line, as it claims without proof; 1 for a line that is not a block.
 pub(super) fn claimed_records(line: &[u8]) -> usize {
     let claimed = line.strip_prefix(BLOCK_NAME).map(|rest| {
         // Another writer may add spaces.
@@ -102,7 +143,7 @@ impl RecordBlock {
     pub(super) fn read(line: &[u8]) -> Option<RecordBlock> {
         let line: BlockLine<'_> = serde_json::from_slice(line).ok()?;
         let packed = STANDARD.decode(line.lz4).ok()?;
-        let is_plausible = line.size <= MAX_SIZE
+        let is_plausible = line.size <= MAX_BLOCK
             && line.block <= RecordPlace::MAX_RECORDS
             && line.size / MAX_RATIO <= packed.len();
         if !is_plausible {
@@ -227,6 +268,9 @@ mod tests {
         // Zeros are compressed to the two hundredth part.
         let zeros = [b"0".repeat(1 << 19)];
         assert_eq!(block_line(&zeros), None);
+        let alike = vec![b"0".repeat(10_000); 20];
+        let lines = lines_of(&alike);
+        assert!(lines.iter().all(|line| line.lengths == [10_000]) && lines.len() == 20);
         let packed = STANDARD.encode(lz4_flex::block::compress(&[&zeros[0][..], b"\n"].concat()));
         let size = zeros[0].len() + 1;
         assert!(!read(&format!(
@@ -237,19 +281,19 @@ mod tests {
     }
 
     #[test]
-    fn few_or_long_records_have_their_own_lines() {
-        let lines = |lengths: &[usize]| -> Vec<usize> {
+    fn few_or_long_records_are_not_packed() {
+        let counts = |lengths: &[usize]| -> Vec<usize> {
             let groups = groups(lengths);
             let all: Vec<usize> = groups.iter().cloned().flatten().collect();
             assert!(all.into_iter().eq(0..lengths.len()));
             groups.iter().map(ExactSizeIterator::len).collect()
         };
-        assert_eq!(lines(&[]), [0; 0]);
-        assert_eq!(lines(&[10; 15]), [1; 15]);
-        assert_eq!(lines(&[10; 16]), [16]);
+        assert_eq!(counts(&[]), [0; 0]);
+        assert_eq!(counts(&[10; 15]), [1; 15]);
+        assert_eq!(counts(&[10; 16]), [16]);
         let with_long = [vec![10; 20], vec![MAX_RECORD + 1], vec![10; 20]].concat();
-        assert_eq!(lines(&with_long), [20, 1, 20]);
-        assert_eq!(lines(&[FULL / 32; 80]), [32, 32, 16]);
+        assert_eq!(counts(&with_long), [20, 1, 20]);
+        assert_eq!(counts(&[FULL_BLOCK / 32; 80]), [32, 32, 16]);
     }
 
     #[test]

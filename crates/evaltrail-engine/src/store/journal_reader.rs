@@ -166,61 +166,37 @@ fn read_run(
         open,
     ));
     let mut state = RunState::new(Arc::new(plan));
-    let (mut damaged, mut ended, mut whole, mut torn) = (0, false, 0, None);
-    let longest = if is_signed {
-        MAX_SIGNED_LINE
-    } else {
-        MAX_FOREIGN_LINE
-    };
     let plan = state.plan.clone();
-    // Of a foreign run, no more records are read than it can have: blocks of equal ones are short.
-    let mut records_left = match is_signed {
-        true => usize::MAX,
-        false => state.plan.attempts(),
+    let mut reader = LineReader {
+        key,
+        plan: &plan,
+        records: &records,
+        in_memory,
+        records_left: match is_signed {
+            true => usize::MAX,
+            false => plan.attempts(),
+        },
     };
+    let longest = match is_signed {
+        true => MAX_SIGNED_LINE,
+        false => MAX_FOREIGN_LINE,
+    };
+    let (mut damaged, mut ended, mut whole, mut torn) = (0, false, 0, None);
     while torn.is_none() {
-        let lines_of_file;
-        (lines_of_file, torn) =
-            read_block(&mut journal, longest, &mut whole).map_err(at(&journal_path))?;
-        let mut is_read = |line: &RawLine| {
-            let claimed = if line.is_block() {
-                claimed_records(&line.text)
-            } else {
-                0
-            };
-            let is_within = claimed <= records_left;
-            records_left = records_left.saturating_sub(claimed);
-            is_within
-        };
-        let block: Vec<(bool, &RawLine)> = lines_of_file
-            .iter()
-            .map(|line| (is_read(line), line))
-            .collect();
-        let read = |(is_read, line): &(bool, &RawLine)| match is_read {
-            true => read_line(line, key, &plan, &records, in_memory),
-            false => JournalLine::Damaged(claimed_records(&line.text)),
-        };
-        let is_short =
-            block.len() < LINES_AT_LEAST && !block.iter().any(|(_, line)| line.is_block());
-        let lines: Vec<JournalLine> = match is_short {
-            true => block.iter().map(read).collect(),
-            false => block.par_iter().map(read).collect(),
-        };
-        for line in lines {
+        let lines;
+        (lines, torn) = read_lines(&mut journal, longest, &mut whole).map_err(at(&journal_path))?;
+        for line in reader.read_all(&lines) {
             match line {
-                JournalLine::Attempt(attempt) => state.apply(RunEvent::Finished(attempt)),
-                JournalLine::SpentOnCancelled(spent) => {
-                    state.apply(RunEvent::SpentOnCancelled(spent))
-                }
-                JournalLine::End => ended = true,
-                JournalLine::Block(attempts, unreadable) => {
-                    for attempt in attempts {
-                        state.apply(RunEvent::Finished(attempt));
-                    }
+                JournalLine::Attempts(attempts, unreadable) => {
+                    let finished = attempts.into_iter().map(RunEvent::Finished);
+                    finished.for_each(|event| state.apply(event));
                     damaged += unreadable;
                 }
+                JournalLine::SpentOnCancelled(spent) => {
+                    state.apply(RunEvent::SpentOnCancelled(spent));
+                }
+                JournalLine::End => ended = true,
                 JournalLine::Empty => {}
-                JournalLine::Damaged(attempts) => damaged += attempts,
             }
         }
     }
@@ -238,9 +214,9 @@ fn read_run(
 }
 
 /// The lines of a journal that are read before they are parsed have at least this length together, in bytes.
-const BLOCK: usize = 4 << 20;
+const LINES_LENGTH: usize = 4 << 20;
 
-/// How many times its length a block usually has when it is read.
+/// The usual ratio of the size of a block to the length of its line.
 const BLOCK_RATIO: usize = 8;
 
 /// Fewer lines are not worth another thread.
@@ -252,27 +228,21 @@ struct RawLine {
     at: RecordedAt,
 }
 
-impl RawLine {
-    fn is_block(&self) -> bool {
-        is_block(&self.text)
-    }
-}
-
 /// Reads the next lines. `whole` is the length of all complete lines so far. Also returns the length of the incomplete
 /// line at the end of the journal, once it is reached.
-fn read_block(
+fn read_lines(
     journal: &mut impl BufRead,
     longest: usize,
     whole: &mut u64,
 ) -> io::Result<(Vec<RawLine>, Option<u64>)> {
     let (mut lines, mut size) = (Vec::new(), 0);
-    while size < BLOCK {
+    while size < LINES_LENGTH {
         let mut text = Vec::new();
         let (length, is_whole) = read_line_within(journal, longest, &mut text)?;
         if !is_whole {
             return Ok((lines, Some(length)));
         }
-        // A block takes several times its length when it is read.
+        // A block has several times the length of its line.
         size += match is_block(&text) {
             true => BLOCK_RATIO * text.len(),
             false => text.len(),
@@ -294,64 +264,111 @@ fn read_block(
 }
 
 enum JournalLine {
-    Attempt(Arc<EndedAttempt>),
+    /// The attempts of a line, and the number of its other records: those that cannot be read, have no valid signature in a
+    /// signed run, or do not belong to a case of the plan.
+    Attempts(Vec<Arc<EndedAttempt>>, usize),
     SpentOnCancelled(JudgeUsage),
     End,
     Empty,
-    /// The attempts of a block, and how many others in it cannot be read or do not belong to a case of the plan.
-    Block(Vec<Arc<EndedAttempt>>, usize),
-    /// It cannot be read, has no valid signature in a signed run, or does not belong to a case of the plan. With the number
-    /// of attempts that it claims to have.
-    Damaged(usize),
 }
 
-fn read_line(
-    line: &RawLine,
-    key: Option<&RunKey>,
-    plan: &RunPlan,
-    records: &Arc<dyn AttemptRecords>,
+/// Reads lines of the journal of a run.
+struct LineReader<'a> {
+    /// The key that has to have signed the lines; `None` for a foreign run.
+    key: Option<&'a RunKey>,
+    plan: &'a RunPlan,
+    records: &'a Arc<dyn AttemptRecords>,
     in_memory: InMemory,
-) -> JournalLine {
-    if line.at.length == 0 {
-        return JournalLine::Empty;
-    }
-    let verified = match key {
-        Some(key) => match verified(&line.text, key, &plan.run_id) {
-            Some(verified) => Some(verified),
-            None => return JournalLine::Damaged(claimed_records(&line.text)),
-        },
-        None => None,
-    };
-    let text = verified.as_deref().unwrap_or(&line.text);
-    // That of a foreign run has a signature, which cannot be verified.
-    if text == END || (key.is_none() && text.starts_with(SIGNED_END)) {
-        return JournalLine::End;
-    }
-    if let Some(spent) = SpentOnCancelledLine::read(text) {
-        return JournalLine::SpentOnCancelled(spent);
-    }
-    let read_record = |record: &[u8], at: RecordedAt| {
-        let attempt = read_attempt(record).filter(|attempt| is_of_plan(attempt, plan))?;
-        let ended = EndedAttempt::recorded(attempt, at, records, in_memory);
-        Some(Arc::new(ended))
-    };
-    if !is_block(text) {
-        let attempt = read_record(text, line.at);
-        return attempt.map_or(JournalLine::Damaged(1), JournalLine::Attempt);
-    }
-    let Some(block) = RecordBlock::read(text) else {
-        return JournalLine::Damaged(claimed_records(text));
-    };
-    let attempts = block.records().enumerate().filter_map(|(index, record)| {
-        let place = RecordPlace {
-            line: line.at.offset,
-            in_block: Some(index),
+    /// The number of records of blocks that are still read. Of a foreign run, no more are read than it can have: a short line
+    /// may claim many.
+    records_left: usize,
+}
+
+impl LineReader<'_> {
+    /// Reads lines, by several threads if there are many records.
+    fn read_all(&mut self, lines: &[RawLine]) -> Vec<JournalLine> {
+        let lines: Vec<(&RawLine, bool)> = lines
+            .iter()
+            .map(|line| (line, self.is_within_limit(line)))
+            .collect();
+        let read = |(line, is_read): &(&RawLine, bool)| match is_read {
+            true => self.read(line),
+            false => JournalLine::unreadable(&line.text),
         };
-        read_record(record, place.recorded_at(record.len()))
-    });
-    let attempts: Vec<_> = attempts.collect();
-    let unreadable = block.count() - attempts.len();
-    JournalLine::Block(attempts, unreadable)
+        let has_blocks = lines.iter().any(|(line, _)| is_block(&line.text));
+        match lines.len() < LINES_AT_LEAST && !has_blocks {
+            true => lines.iter().map(read).collect(),
+            false => lines.par_iter().map(read).collect(),
+        }
+    }
+
+    /// Whether the records of a line are read; counts those of blocks.
+    fn is_within_limit(&mut self, line: &RawLine) -> bool {
+        let records = match is_block(&line.text) {
+            true => claimed_records(&line.text),
+            false => 0,
+        };
+        let is_within = records <= self.records_left;
+        self.records_left = self.records_left.saturating_sub(records);
+        is_within
+    }
+
+    fn read(&self, line: &RawLine) -> JournalLine {
+        if line.at.length == 0 {
+            return JournalLine::Empty;
+        }
+        let verified = match self.key {
+            Some(key) => match verified(&line.text, key, &self.plan.run_id) {
+                Some(verified) => Some(verified),
+                None => return JournalLine::unreadable(&line.text),
+            },
+            None => None,
+        };
+        let text = verified.as_deref().unwrap_or(&line.text);
+        // That of a foreign run has a signature, which cannot be verified.
+        if text == END || (self.key.is_none() && text.starts_with(SIGNED_END)) {
+            return JournalLine::End;
+        }
+        if let Some(spent) = SpentOnCancelledLine::read(text) {
+            return JournalLine::SpentOnCancelled(spent);
+        }
+        match is_block(text) {
+            true => self.read_block(text, line.at.offset),
+            false => match self.read_record(text, line.at) {
+                Some(attempt) => JournalLine::Attempts(vec![attempt], 0),
+                None => JournalLine::unreadable(text),
+            },
+        }
+    }
+
+    fn read_block(&self, text: &[u8], offset: u64) -> JournalLine {
+        let Some(block) = RecordBlock::read(text) else {
+            return JournalLine::unreadable(text);
+        };
+        let attempts = block.records().enumerate().filter_map(|(index, record)| {
+            let place = RecordPlace {
+                line: offset,
+                in_block: Some(index),
+            };
+            self.read_record(record, place.recorded_at(record.len()))
+        });
+        let attempts: Vec<_> = attempts.collect();
+        let unreadable = block.count() - attempts.len();
+        JournalLine::Attempts(attempts, unreadable)
+    }
+
+    fn read_record(&self, record: &[u8], at: RecordedAt) -> Option<Arc<EndedAttempt>> {
+        let attempt = read_attempt(record).filter(|attempt| is_of_plan(attempt, self.plan))?;
+        let ended = EndedAttempt::recorded(attempt, at, self.records, self.in_memory);
+        Some(Arc::new(ended))
+    }
+}
+
+impl JournalLine {
+    /// A line of which no record is used.
+    fn unreadable(line: &[u8]) -> JournalLine {
+        JournalLine::Attempts(Vec::new(), claimed_records(line))
+    }
 }
 
 fn is_of_plan(attempt: &Attempt, plan: &RunPlan) -> bool {

@@ -54,7 +54,7 @@ impl JournalRecords {
     fn verified_record(&self, at: RecordedAt) -> Result<Vec<u8>, String> {
         let place = RecordPlace::new(at);
         match place.in_block {
-            None => self.verified(self.line(|journal| read_at(journal, at))?),
+            None => self.without_signature(self.line(|journal| read_at(journal, at))?),
             Some(index) => {
                 let block = self.block(place.line)?;
                 let record = block.record(index).map(<[u8]>::to_vec);
@@ -68,14 +68,14 @@ impl JournalRecords {
         if let Some(block) = BLOCKS.lock().find(&self.run, offset) {
             return Ok(block);
         }
-        let line = self.verified(self.line(|journal| read_line_at(journal, offset))?)?;
+        let line = self.without_signature(self.line(|journal| read_line_at(journal, offset))?)?;
         let block = Arc::new(RecordBlock::read(&line).ok_or_else(|| self.was_changed())?);
         BLOCKS.lock().keep(&self.run, offset, block.clone());
         Ok(block)
     }
 
-    /// A line without its signature.
-    fn verified(&self, read: Vec<u8>) -> Result<Vec<u8>, String> {
+    /// The line without its signature. Errors: the signature is not valid.
+    fn without_signature(&self, read: Vec<u8>) -> Result<Vec<u8>, String> {
         let line = match &self.key {
             Some(key) => verified(&read, key, &self.run_id),
             None => Some(read),
@@ -125,7 +125,7 @@ fn read_at(journal: &mut File, at: RecordedAt) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// Reads the line of a block, without the line feed.
+/// Reads the line at an offset, at most [`MAX_BLOCK_LINE`] bytes, without its line feed.
 fn read_line_at(journal: &mut File, offset: u64) -> io::Result<Vec<u8>> {
     journal.seek(SeekFrom::Start(offset))?;
     let mut line = Vec::new();
