@@ -11,7 +11,7 @@ use std::path::Path;
 pub struct RunLimits {
     /// The maximum number of runs, at least 1.
     pub runs: usize,
-    /// The size of all runs that may be removed, in bytes, above which the oldest are; `None` without a limit.
+    /// The maximum size of the runs that may be removed, in bytes; `None` without a limit.
     pub bytes: Option<u64>,
 }
 
@@ -31,9 +31,9 @@ pub fn remove_old_runs(history: &History, limits: RunLimits) -> Vec<RunSummary> 
     let mut whole_sets: HashSet<&Path> = HashSet::new();
     let (mut size, mut removed) = (0, Vec::new());
     for (at, head) in others.enumerate() {
-        let is_latest = is_latest_of_a_set(head, &mut whole_sets) || at == 0;
+        let is_newest = is_newest_with_all_cases(head, &mut whole_sets) || at == 0;
         size += run_size(&head.path);
-        let is_too_much = limits.bytes.is_some_and(|most| size > most) && !is_latest;
+        let is_too_much = limits.bytes.is_some_and(|most| size > most) && !is_newest;
         if (at >= limits.runs || is_too_much) && matches!(remove_run(&head.path), Ok(true)) {
             removed.push(head.clone());
         }
@@ -41,8 +41,8 @@ pub fn remove_old_runs(history: &History, limits: RunLimits) -> Vec<RunSummary> 
     removed
 }
 
-/// Whether a run has all cases of a set of which no newer run has all; adds these sets.
-fn is_latest_of_a_set<'a>(head: &'a RunSummary, whole_sets: &mut HashSet<&'a Path>) -> bool {
+/// Whether a run has all cases of a set that is not among `whole_sets`, the sets of newer runs; adds its own.
+fn is_newest_with_all_cases<'a>(head: &'a RunSummary, whole_sets: &mut HashSet<&'a Path>) -> bool {
     let RunSource::Evaltrail { sets, .. } = &head.source else {
         return false;
     };

@@ -95,7 +95,16 @@ pub fn remove_old(workspace: &Workspace) -> Option<String> {
         true => remove_old_runs(&history_of(workspace), limits),
         false => Vec::new(),
     };
-    removed_text(&removed, limits).or_else(|| size_text(size, config.max_runs_mb))
+    let size_now = match removed.is_empty() {
+        true => size,
+        false => runs_with_size(workspace).map_or(size, |(_, size)| size),
+    };
+    let texts = [
+        removed_text(&removed, limits),
+        size_text(size_now, config.max_runs_mb),
+    ];
+    let texts: Vec<String> = texts.into_iter().flatten().collect();
+    (!texts.is_empty()).then(|| texts.join("; "))
 }
 
 const MB: u64 = 1_000_000;
@@ -128,8 +137,7 @@ fn removed_text(removed: &[RunSummary], limits: RunLimits) -> Option<String> {
     ))
 }
 
-/// That the runs have more than the configured size although none can be removed, or have become large where no size is
-/// configured. `None` otherwise.
+/// A message that the runs have more than the configured size, or have become large where no size is configured; else `None`.
 fn size_text(size: u64, max_mb: Option<u64>) -> Option<String> {
     let most = max_mb.unwrap_or(LARGE_RUNS_MB);
     let is_large = size > most.saturating_mul(MB);
