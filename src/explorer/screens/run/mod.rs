@@ -1,5 +1,7 @@
 //! The run screen: a run while it is live and after it ended.
 
+mod finished;
+mod rows;
 mod update;
 mod view;
 
