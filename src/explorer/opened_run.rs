@@ -34,7 +34,7 @@ pub(crate) fn open(model: &mut Model, past: PastRun, name: Option<String>) -> Ve
     let outcomes = outcomes_of(&past);
     let mut sets = Vec::new();
     let mut effects = Vec::new();
-    let apps = apps_by_path(model);
+    let agents = agents_by_path(model);
     let digest = past.run.id.clone();
     for (set, of_run) in past.sets.into_iter().enumerate() {
         let digest = digest.clone();
@@ -55,7 +55,7 @@ pub(crate) fn open(model: &mut Model, past: PastRun, name: Option<String>) -> Ve
             },
             loaded: model.ticket(),
             ..SetView::new(SetPath {
-                app: apps.get(&of_run.path).cloned(),
+                app: agents.get(&of_run.path).cloned(),
                 ..SetPath::of_file(&of_run.path, &model.folder)
             })
         });
@@ -82,7 +82,7 @@ pub(crate) fn open(model: &mut Model, past: PastRun, name: Option<String>) -> Ve
 }
 
 /// The agents in whose folders the files of the workspace are.
-fn apps_by_path(model: &Model) -> HashMap<PathBuf, String> {
+fn agents_by_path(model: &Model) -> HashMap<PathBuf, String> {
     let sets = model.view.sets.iter().map(|set| &set.path);
     sets.filter_map(|set| Some((set.path.clone(), set.app.clone()?)))
         .collect()

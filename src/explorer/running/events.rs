@@ -88,7 +88,7 @@ fn event_of_run(model: &mut Model, event: RunEvent) -> Vec<Effect> {
         RunEvent::Ended { .. } => {
             // Otherwise the errors of its agents are all that is to be said.
             if run.unavailable.is_empty() || run.totals.ended() > 0 {
-                let replaced = replaced_text(model);
+                let replaced = replaced_attempts_text(model);
                 notices::notify(model, ended_text(&run) + &replaced, false);
             }
             model.run_screen.in_finished = true;
@@ -164,7 +164,7 @@ fn show_result(model: &mut Model, run: &RunState, attempt: &Arc<EndedAttempt>) -
     let was_edited =
         !matches!(&view.state, SetState::Ready(_, digest) if *digest == planned_set.digest);
     let case = CaseRef { set, index };
-    note_replaced(model, case, &run_ref);
+    remember_replaced_attempts(model, case, &run_ref);
     model.add_outcome(case, &run_ref, attempt.clone());
     refresh_open_case(model, case);
     if was_edited {
@@ -174,8 +174,8 @@ fn show_result(model: &mut Model, run: &RunState, attempt: &Arc<EndedAttempt>) -
     }
 }
 
-/// Notes how many attempts of an earlier run passed if a result of this run replaces them.
-fn note_replaced(model: &mut Model, case: CaseRef, run: &RunRef) {
+/// Keeps how many attempts of an earlier run passed, if a result of this run replaces several.
+fn remember_replaced_attempts(model: &mut Model, case: CaseRef, run: &RunRef) {
     let before = model.view.outcomes.get(case);
     if let Some(before) = before.filter(|before| *before.run != *run && before.attempts.len() > 1) {
         let passed = PassCount::count(&before.attempts);
@@ -184,9 +184,9 @@ fn note_replaced(model: &mut Model, case: CaseRef, run: &RunRef) {
     }
 }
 
-/// What the results of cases were that had more attempts in an earlier run: "; water_tomatoes: 2/5 passed before". Empty if none
-/// had.
-fn replaced_text(model: &Model) -> String {
+/// How many attempts of an earlier run passed whose results fewer attempts replaced: "; water_tomatoes: 2/5 passed before". Empty
+/// if there are none.
+fn replaced_attempts_text(model: &Model) -> String {
     let attempts = |case| {
         let outcome = model.view.outcomes.get(case);
         outcome.map_or(0, |outcome| outcome.attempts.len())
@@ -334,9 +334,9 @@ mod tests {
             }
         }
         let add = |model: &mut Model, case, number| {
-            note_replaced(model, case, &run("r2"));
+            remember_replaced_attempts(model, case, &run("r2"));
             model.add_outcome(case, &run("r2"), attempt(number, Status::Passed));
-            replaced_text(model)
+            replaced_attempts_text(model)
         };
         assert!(add(&mut model, one, 1).ends_with(": 2/3 passed before"));
         let both = add(&mut model, other, 1);

@@ -130,7 +130,7 @@ mod tests {
     };
     use std::sync::Arc;
 
-    fn run(cases: usize) -> RunState {
+    fn repeated_run(cases: usize) -> RunState {
         let case = |index| PlannedCase {
             set: 0,
             index,
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn failing_cases_are_first_then_newest() {
-        let (mut run, mut screen) = (run(5), RunScreenState::default());
+        let (mut run, mut screen) = (repeated_run(5), RunScreenState::default());
         let mut rows = |case: usize, attempt: u32, status| {
             let key = AttemptKey { case, attempt };
             let ended = Attempt {

@@ -19,7 +19,7 @@ pub(crate) fn longest_attempt_text(most: usize) -> u16 {
     width(most).max(width(most.min(MAX_SIGNS)))
 }
 
-/// `✓✗✓ 2/3`: a sign for each attempt, unless there are many, and how many passed.
+/// A sign for each attempt, and how many of them passed: `✓✗✓ 2/3`. With more than [`MAX_SIGNS`], only how many.
 pub(crate) fn attempt_text(attempts: &[Status]) -> String {
     let rate = PassCount::of_statuses(attempts.iter().copied()).describe();
     let signs: String = match attempts.len() {

@@ -68,8 +68,8 @@ pub struct Saved {
 }
 
 impl EvalCase {
-    /// The first line with a text of what the user says first, in the first turn or the scenario; at most `most` characters.
-    /// Empty if there is none.
+    /// The first line of the first message of the user that is not empty, in the first turn or the scenario; at most `most`
+    /// characters. Empty if there is none.
     pub fn first_prompt(&self, most: usize) -> String {
         let text = match &self.conversation {
             Conversation::Turns(turns) => turns.first().map(|turn| turn.user.shown_text()),

@@ -240,9 +240,9 @@ mod tests {
     #[tokio::test]
     async fn more_folders_than_limit_are_an_error() {
         use object_store::ListResult;
-        struct Folders(usize);
+        struct StoreOfFolders(usize);
         #[async_trait::async_trait]
-        impl PaginatedListStore for Folders {
+        impl PaginatedListStore for StoreOfFolders {
             async fn list_paginated(
                 &self,
                 _prefix: Option<&str>,
@@ -263,7 +263,7 @@ mod tests {
         let found = async |count: usize| {
             let store = Store {
                 objects: Arc::new(object_store::local::LocalFileSystem::new()),
-                pages: Some(Arc::new(Folders(count))),
+                pages: Some(Arc::new(StoreOfFolders(count))),
             };
             store.folders(&address).await.map(|(names, _)| names)
         };

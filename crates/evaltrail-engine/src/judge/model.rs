@@ -678,7 +678,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn probe_reports_a_key_that_is_refused() {
+    async fn probe_reports_refused_key() {
         let probed = async |answer| {
             let limits = Arc::new(RequestLimits::new(1, None));
             let probed = model_at(&server(answer).base, limits).probe().await;

@@ -42,7 +42,7 @@ pub(super) struct ColumnWidths {
     pub(super) turns: u16,
     pub(super) time: u16,
     pub(super) runs: u16,
-    /// The reason or, in rows without one, what the user asks.
+    /// The reason why a case did not pass; in other rows, the first message of the user.
     pub(super) reason: u16,
     pub(super) reason_heading: &'static str,
 }

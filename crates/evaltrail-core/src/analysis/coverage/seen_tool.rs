@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The maximum number of combinations of arguments that are counted for each tool.
-const MAX_SHAPES: usize = 1_000;
+const MAX_COMBINATIONS: usize = 1_000;
 
 /// What was seen of a tool.
 #[derive(Default)]
@@ -19,10 +19,10 @@ pub(super) struct SeenTool {
     pub(super) cases: CasesByColumn,
     pub(super) outcomes: BTreeMap<CallOutcome, CaseSet>,
     pub(super) expected_outcomes: BTreeMap<CallOutcome, CaseSet>,
-    /// By argument, by the text of the value.
+    /// The values of each argument, by their text in JSON.
     values: BTreeMap<String, HashMap<String, (Value, CasesByColumn)>>,
-    /// By the names of the arguments that a call has. Calls with unknown arguments are left out.
-    shapes: BTreeMap<BTreeSet<String>, CasesByColumn>,
+    /// The cases of calls, by the names of their arguments. Calls with unknown arguments are left out.
+    combinations: BTreeMap<BTreeSet<String>, CasesByColumn>,
 }
 
 /// Whether a call is expected or made.
@@ -51,7 +51,8 @@ impl CasesByColumn {
 }
 
 impl SeenTool {
-    /// Adds a call of a case. Returns the names of what has too many different values or combinations to count this one.
+    /// Adds a call of a case. Returns the names of the tool and its arguments of which this call was not counted, because they have
+    /// too many combinations or values.
     pub(super) fn add_call(&mut self, at: usize, side: CallSide, call: &ToolCall) -> Vec<String> {
         self.cases.see(side, at);
         let mut uncounted = Vec::new();
@@ -59,9 +60,15 @@ impl SeenTool {
             return uncounted;
         }
         let arguments = arguments_of(call);
-        let shape: BTreeSet<String> = arguments.iter().map(|(name, _)| name.clone()).collect();
-        if self.shapes.len() < MAX_SHAPES || self.shapes.contains_key(&shape) {
-            self.shapes.entry(shape).or_default().see(side, at);
+        let combination: BTreeSet<String> =
+            arguments.iter().map(|(name, _)| name.clone()).collect();
+        if self.combinations.len() < MAX_COMBINATIONS
+            || self.combinations.contains_key(&combination)
+        {
+            self.combinations
+                .entry(combination)
+                .or_default()
+                .see(side, at);
         } else {
             uncounted.push(call.name.clone());
         }
@@ -143,7 +150,9 @@ impl SeenTool {
             forbidden_in: CaseSet::default(),
             forbidden_value: None,
             expected_in: CaseSet::union(values().map(|(_, cases)| &cases.expected)),
-            missing_in: CaseSet::union(self.shapes_without(name).map(|cases| &cases.expected)),
+            missing_in: CaseSet::union(
+                self.combinations_without(name).map(|cases| &cases.expected),
+            ),
             expected_values: count(|cases| !cases.expected.is_empty()),
             called_values: count(|cases| !cases.called.is_empty()),
         }
@@ -166,20 +175,20 @@ impl SeenTool {
         (CaseSet::union(cases), first)
     }
 
-    /// The calls without an argument; of an argument inside an object, those with the object.
-    fn shapes_without(&self, argument: &str) -> impl Iterator<Item = &CasesByColumn> + Clone {
+    /// The cases of calls without an argument. For a member of an object (`place.city`), only of calls with the object.
+    fn combinations_without(&self, argument: &str) -> impl Iterator<Item = &CasesByColumn> + Clone {
         let outer = argument.split_once('.').map(|(outer, _)| outer.to_string());
         let argument = argument.to_string();
-        let shapes = self.shapes.iter().filter(move |(shape, _)| {
-            !shape.contains(&argument) && outer.as_ref().is_none_or(|outer| shape.contains(outer))
+        let combinations = self.combinations.iter().filter(move |(names, _)| {
+            !names.contains(&argument) && outer.as_ref().is_none_or(|outer| names.contains(outer))
         });
-        shapes.map(|(_, cases)| cases)
+        combinations.map(|(_, cases)| cases)
     }
 
     /// The cases with a call whose argument is in a class.
     fn cases_of_class(&self, argument: &str, class: &ArgumentClass) -> CasesByColumn {
         if *class == ArgumentClass::Absent {
-            return CasesByColumn::union(self.shapes_without(argument));
+            return CasesByColumn::union(self.combinations_without(argument));
         }
         let values = self
             .values

@@ -358,7 +358,7 @@ impl Checker<'_> {
         }
         let issue = |(app, (path, count)): (&str, (JsonPath, usize))| {
             let message = format!(
-                "there is no agent {app:?}, which {} name{}; agents: {}{}",
+                "no agent is called {app:?}, but {} name{} it; agents: {}{}",
                 counted(count, "case"),
                 if count == 1 { "s" } else { "" },
                 shortened_list(self.names.agents),
@@ -592,7 +592,7 @@ mod tests {
             .filter(|issue| issue.path.ends_with("app_name"))
             .map(|issue| (issue.path, issue.message))
             .collect();
-        let message = "there is no agent \"hone\", which 2 cases name; agents: home, garden; did you mean \"home\"?";
+        let message = "no agent is called \"hone\", but 2 cases name it; agents: home, garden; did you mean \"home\"?";
         let path = "$.eval_cases[1].session_input.app_name";
         assert_eq!(of_agents, [(path.to_string(), message.to_string())]);
         assert!(

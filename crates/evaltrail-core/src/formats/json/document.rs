@@ -110,7 +110,7 @@ mod tests {
             assert_eq!(written(JsonLayout::Indented), indented);
             let short = written(JsonLayout::LinePerItem);
             assert_eq!(serde_json::from_str::<Value>(&short).unwrap(), whole);
-            // Braces and members, then the items and the end of their list.
+            // Five lines without items: the braces and three members. With items: one for each, and one for the end of the list.
             let lines = match items.len() {
                 0 => 5,
                 count => 6 + count,
