@@ -42,6 +42,7 @@ mod messages;
 mod model_error;
 mod notes;
 mod number;
+mod packed_cases;
 mod packed_summaries;
 mod planned_cases;
 mod program;

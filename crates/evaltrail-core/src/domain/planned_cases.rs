@@ -1,7 +1,9 @@
 //! The cases of a plan, in little memory: a plan may have millions.
 
 use super::Quarantine;
-use serde::de::{SeqAccess, Visitor};
+use super::packed_cases::{CompressedCases, packed_cases, unpacked_cases};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -71,23 +73,6 @@ struct CasePosition {
     /// Where the id begins in the texts. The content follows it, and ends where the id of the next case begins.
     start: usize,
     id_length: u32,
-}
-
-/// The binary form.
-#[derive(Serialize, Deserialize)]
-struct PackedCases<'a> {
-    rows: Vec<PackedCase>,
-    texts: Cow<'a, str>,
-    /// As JSON, because some of its fields are left out when they are empty.
-    quarantines: String,
-}
-
-#[derive(Serialize, Deserialize)]
-struct PackedCase {
-    set: u32,
-    index: u32,
-    id_length: u32,
-    content_length: usize,
 }
 
 /// A plan cannot contain a number, because it is greater than 4,294,967,295.
@@ -206,68 +191,12 @@ impl PlannedCases {
 
     /// The binary form.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let row = |case: usize| {
-            let CasePosition {
-                set,
-                index,
-                id_length,
-                ..
-            } = self.places[case];
-            PackedCase {
-                set,
-                index,
-                id_length,
-                content_length: self.content_hash(case).len(),
-            }
-        };
-        let rows = (0..self.len()).map(row).collect();
-        let quarantines = serde_json::to_string(&self.quarantines).unwrap_or_default();
-        let columns = PackedCases {
-            rows,
-            texts: Cow::Borrowed(&self.texts),
-            quarantines,
-        };
-        // Writing to memory does not fail.
-        postcard::to_stdvec(&columns).unwrap_or_default()
+        packed_cases(self)
     }
 
     /// Reads the binary form. `None` if it is damaged.
     pub fn of_bytes(bytes: &[u8]) -> Option<PlannedCases> {
-        let PackedCases {
-            rows,
-            texts,
-            quarantines,
-        } = postcard::from_bytes(bytes).ok()?;
-        let mut start = 0;
-        let mut places = Vec::with_capacity(rows.len());
-        for PackedCase {
-            set,
-            index,
-            id_length,
-            content_length,
-        } in rows
-        {
-            places.push(CasePosition {
-                set,
-                index,
-                start,
-                id_length,
-            });
-            let content = start.checked_add(id_length as usize)?;
-            let end = content.checked_add(content_length)?;
-            if !texts.is_char_boundary(content) || !texts.is_char_boundary(end) {
-                return None;
-            }
-            start = end;
-        }
-        let quarantines = serde_json::from_str(&quarantines).ok()?;
-        let texts = texts.into_owned();
-        (start == texts.len()).then_some(PlannedCases {
-            places,
-            texts,
-            quarantines,
-            repeated: Repeated::default(),
-        })
+        unpacked_cases(bytes)
     }
 
     /// Gives back memory that was reserved for further cases.
@@ -283,16 +212,19 @@ impl fmt::Debug for PlannedCases {
     }
 }
 
-/// A list of cases.
+/// A list of cases, or their compressed form if there are many.
 impl Serialize for PlannedCases {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.iter())
+        match CompressedCases::new(self) {
+            Some(compressed) => compressed.serialize(serializer),
+            None => serializer.collect_seq(self.iter()),
+        }
     }
 }
 
 impl<'de> Deserialize<'de> for PlannedCases {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PlannedCases, D::Error> {
-        deserializer.deserialize_seq(CasesVisitor)
+        deserializer.deserialize_any(CasesVisitor)
     }
 }
 
@@ -302,7 +234,7 @@ impl<'de> Visitor<'de> for CasesVisitor {
     type Value = PlannedCases;
 
     fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        formatter.write_str("a list of cases")
+        formatter.write_str("a list of cases, or compressed cases")
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<PlannedCases, A::Error> {
@@ -312,6 +244,12 @@ impl<'de> Visitor<'de> for CasesVisitor {
         }
         cases.shrink_to_fit();
         Ok(cases)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<PlannedCases, A::Error> {
+        let compressed = CompressedCases::deserialize(MapAccessDeserializer::new(map))?;
+        let damaged = || serde::de::Error::custom("the compressed cases are damaged");
+        compressed.cases().ok_or_else(damaged)
     }
 }
 
@@ -371,28 +309,6 @@ mod tests {
             serde_json::from_value::<PlannedCases>(value).unwrap(),
             cases
         );
-    }
-
-    #[test]
-    fn binary_form_round_trips_unless_truncated() {
-        let cases =
-            PlannedCases::new([case(0, "a", "0f"), case(1, "é", ""), case(2, "", "x")]).unwrap();
-        let bytes = cases.to_bytes();
-        assert_eq!(PlannedCases::of_bytes(&bytes).as_ref(), Some(&cases));
-        assert_eq!(
-            PlannedCases::of_bytes(&PlannedCases::default().to_bytes()),
-            Some(PlannedCases::default())
-        );
-        for length in 0..bytes.len() {
-            assert_eq!(PlannedCases::of_bytes(&bytes[..length]), None, "{length}");
-        }
-        for at in 0..bytes.len() {
-            // Whatever is read, nothing panics.
-            let mut changed = bytes.clone();
-            changed[at] ^= 1;
-            let read = PlannedCases::of_bytes(&changed);
-            read.iter().flat_map(PlannedCases::iter).for_each(drop);
-        }
     }
 
     #[test]

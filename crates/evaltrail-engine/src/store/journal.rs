@@ -675,7 +675,7 @@ mod tests {
         let run = RunFolder::create(folder.path(), &plan(), None).unwrap();
         let path = run.path().join("run.json");
         let text = fs::read_to_string(&path).unwrap();
-        assert!(text.starts_with("{\n  \"format\": 4,"), "{text}");
+        assert!(text.starts_with("{\n  \"format\": 5,"), "{text}");
         let load = |text: String| {
             fs::write(&path, text).unwrap();
             load_run(run.path(), None)
@@ -686,22 +686,27 @@ mod tests {
             .replace("  \"signature\": \"\",\n", "")
             .replace("  \"number\": 0,\n", "");
         assert_eq!(
-            load(old.replace("  \"format\": 4,\n", "")),
+            load(old.replace("  \"format\": 5,\n", "")),
             Ok(3),
             "format 1 had no name"
         );
         assert_eq!(
-            load(old.replace("\"format\": 4", "\"format\": 2")),
+            load(old.replace("\"format\": 5", "\"format\": 2")),
             Ok(3),
             "format 2 had no signature"
         );
         assert_eq!(
-            load(text.replace("\"format\": 4", "\"format\": 3")),
+            load(text.replace("\"format\": 5", "\"format\": 3")),
             Ok(3),
             "format 3 had no blocks"
         );
+        assert_eq!(
+            load(text.replace("\"format\": 5", "\"format\": 4")),
+            Ok(3),
+            "format 4 had no compressed cases"
+        );
         assert!(
-            load(text.replace("\"format\": 4", "\"format\": 5"))
+            load(text.replace("\"format\": 5", "\"format\": 6"))
                 .unwrap_err()
                 .contains("newer evaltrail")
         );

@@ -9,8 +9,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The version of the format in which runs are written. Version 1 had no version number and no content hashes of cases;
-/// version 2 had no signatures, and its paths were absolute.
-pub const RUN_FORMAT: u64 = 4;
+/// version 2 had no signatures, and its paths were absolute; version 3 had no blocks in the journal; version 4 had the cases of
+/// large plans as a list.
+pub const RUN_FORMAT: u64 = 5;
 
 pub(super) const PLAN: &str = "run.json";
 /// The prefix of the signed data. With it, a signed line of a journal is not a valid plan.
