@@ -2,7 +2,8 @@
 
 use super::run::{RunToCompare, expectation_of, name_of};
 use crate::domain::{AgentSpec, EndedAttempt, RunState};
-use std::collections::{HashMap, HashSet, VecDeque};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -31,48 +32,77 @@ impl CasePair {
 
 /// The cases of the second run with those of the first run, then those of the first run alone.
 pub(super) fn paired(before: &RunToCompare, after: &RunToCompare) -> Vec<CasePositions> {
-    let mut found: HashMap<usize, usize> = HashMap::new();
     let mut lost: Vec<usize> = cases_with_results(before).collect();
-    pair_by(before, after, &mut lost, &mut found, |run, case| {
+    let mut here: Vec<CasePositions> = cases_with_results(after)
+        .map(|at| (None, Some(at)))
+        .collect();
+    let same = common_start(before, after, &lost, &here);
+    for (pair, other) in here.iter_mut().zip(lost.drain(..same)) {
+        pair.0 = Some(other);
+    }
+    pair_by(before, after, &mut lost, &mut here, |run, case| {
         Some((name_of(run, case), run.plan.cases.content_hash(case)))
     });
-    pair_by(before, after, &mut lost, &mut found, |run, case| {
+    pair_by(before, after, &mut lost, &mut here, |run, case| {
         Some(name_of(run, case))
     });
-    pair_by(before, after, &mut lost, &mut found, expectation_of);
-    let here = cases_with_results(after).map(|at| (found.get(&at).copied(), Some(at)));
-    here.chain(lost.into_iter().map(|at| (Some(at), None)))
-        .collect()
+    pair_by(before, after, &mut lost, &mut here, expectation_of);
+    here.extend(lost.into_iter().map(|at| (Some(at), None)));
+    here
 }
 
-/// Pairs the cases of the second run that are not in `found` with the cases of the first run in `lost` that have the
+/// How many cases at the beginning of both runs have the same name and content, one after the other. They are pairs whatever
+/// follows: of several cases with one name and content, the first ones are a pair.
+fn common_start(
+    before: &RunToCompare,
+    after: &RunToCompare,
+    lost: &[usize],
+    here: &[CasePositions],
+) -> usize {
+    let mut sets: FxHashMap<(usize, usize), bool> = FxHashMap::default();
+    let mut is_same = |(a, (_, b)): (&usize, &CasePositions)| {
+        let (a, Some(b)) = (*a, *b) else {
+            return false;
+        };
+        let of_sets = (before.plan.cases.set_of(a), after.plan.cases.set_of(b));
+        let is_same_file = *sets
+            .entry(of_sets)
+            .or_insert_with(|| before.plan.sets[of_sets.0].path == after.plan.sets[of_sets.1].path);
+        is_same_file
+            && before.plan.cases.eval_id(a) == after.plan.cases.eval_id(b)
+            && is_same_content(before, a, after, b)
+    };
+    lost.iter()
+        .zip(here)
+        .take_while(|pair| is_same(*pair))
+        .count()
+}
+
+/// Pairs the cases of the second run in `here` that have no other with the cases of the first run in `lost` that have the
 /// same key, in their order.
 fn pair_by<'a, K: Eq + Hash>(
     before: &'a RunToCompare<'a>,
     after: &'a RunToCompare<'a>,
     lost: &mut Vec<usize>,
-    found: &mut HashMap<usize, usize>,
+    here: &mut [CasePositions],
     key: impl Fn(&'a RunToCompare<'a>, usize) -> Option<K>,
 ) {
-    let open: Vec<usize> = cases_with_results(after)
-        .filter(|at| !found.contains_key(at))
-        .collect();
-    if lost.is_empty() || open.is_empty() {
+    let open = || here.iter().filter(|(other, _)| other.is_none());
+    if lost.is_empty() || open().next().is_none() {
         return;
     }
+    // The keys are texts of files, which may be chosen so that they collide in a faster hash.
     let mut by_key: HashMap<K, VecDeque<usize>> = HashMap::new();
     for &at in lost.iter() {
         if let Some(key) = key(before, at) {
             by_key.entry(key).or_default().push_back(at);
         }
     }
-    let mut paired: HashSet<usize> = HashSet::new();
-    for at in open {
-        let same = key(after, at).and_then(|key| by_key.get_mut(&key)?.pop_front());
-        if let Some(other) = same {
-            found.insert(at, other);
-            paired.insert(other);
-        }
+    let mut paired: FxHashSet<usize> = FxHashSet::default();
+    for (other, at) in here.iter_mut().filter(|(other, _)| other.is_none()) {
+        let key = at.and_then(|at| key(after, at));
+        *other = key.and_then(|key| by_key.get_mut(&key)?.pop_front());
+        paired.extend(*other);
     }
     lost.retain(|at| !paired.contains(at));
 }

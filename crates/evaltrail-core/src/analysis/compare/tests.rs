@@ -268,6 +268,51 @@ fn equal_ids_are_paired_by_content_then_order() {
     );
 }
 
+/// The pairs as the rule says it: first of equal id and content, then of equal id, then of equal expectation, each in order.
+fn pairs_by_rule(before: &[Case], after: &[Case]) -> Vec<(Option<usize>, Option<usize>)> {
+    let mut pairs: Vec<(Option<usize>, Option<usize>)> =
+        (0..after.len()).map(|at| (None, Some(at))).collect();
+    let mut lost: Vec<usize> = (0..before.len()).collect();
+    let is_same: [fn(&Case, &Case) -> bool; 3] = [
+        |a, b| (a.0, a.1, a.2) == (b.0, b.1, b.2),
+        |a, b| (a.0, a.1) == (b.0, b.1),
+        |a, b| a.2.split('@').next() == b.2.split('@').next(),
+    ];
+    for is_same in is_same {
+        for (at, pair) in pairs
+            .iter_mut()
+            .enumerate()
+            .filter(|(_, pair)| pair.0.is_none())
+        {
+            let found = lost.iter().position(|a| is_same(&before[*a], &after[at]));
+            pair.0 = found.map(|found| lost.remove(found));
+        }
+    }
+    pairs.extend(lost.into_iter().map(|at| (Some(at), None)));
+    pairs
+}
+
+proptest::proptest! {
+    #[test]
+    fn cases_are_paired_by_the_rule(
+        before in proptest::collection::vec((0..2usize, 0..3usize, 0..3usize), 0..7),
+        after in proptest::collection::vec((0..2usize, 0..3usize, 0..3usize), 0..7),
+    ) {
+        let case = |(file, id, content): &(usize, usize, usize)| -> Case<'static> {
+            (["a.json", "b.json"][*file], ["x", "y", "z"][*id], ["1", "2@b", "2@c"][*content], &[true])
+        };
+        let cases = |of: &[(usize, usize, usize)]| {
+            let mut cases: Vec<Case> = of.iter().map(case).collect();
+            cases.sort_by_key(|case| case.0);
+            cases
+        };
+        let (before, after) = (cases(&before), cases(&after));
+        let found = compared(&run(&before, |_| {}), &run(&after, |_| {}));
+        let pairs: Vec<_> = found.cases.iter().map(|case| (case.before, case.after)).collect();
+        proptest::prop_assert_eq!(pairs, pairs_by_rule(&before, &after));
+    }
+}
+
 #[test]
 fn only_new_expectations_make_a_case_edited() {
     let saved = |plan: &mut RunPlan| plan.sets[0].agent = AgentSpec::Saved;
