@@ -128,7 +128,7 @@ fn list_sets(
     for (set, open) in &listing.sets {
         match open {
             Ok(open) => list_set(
-                (set, &open.file),
+                (set, open),
                 (&listing.past.results, &listing.history),
                 cases_of(args, target),
                 (paint, widths),
@@ -261,7 +261,7 @@ fn list_json(
     let configured = configured.map(|(name, spec)| json!({"name": name, "kind": spec.label()}));
     let results = (&listing.past.results[..], &listing.history);
     let sets = listing.sets.iter().map(|(set, open)| match open {
-        Ok(open) => set_json((set, &open.file), results, cases_of(args, target)),
+        Ok(open) => set_json((set, open), results, cases_of(args, target)),
         Err(error) => json!({"file": set.shown, "eval_set": set.stem, "error": error.to_string()}),
     });
     let unreadable = listing.past.unreadable.iter().chain(&workspace.unreadable);
@@ -279,12 +279,13 @@ fn list_json(
 }
 
 fn set_json(
-    (set, file): (&SetPath, &SetFile),
+    (set, open): (&SetPath, &OpenSet),
     (past, history): (&[PastResult], &History),
     cases: Option<&[String]>,
 ) -> Value {
+    let file = &open.file;
     let notes = read_notes(&set.path).unwrap_or_default();
-    let results = case_results(file, &set.path, &notes, past);
+    let results = case_results((&open.file, &open.digest), &set.path, &notes, past);
     let count = |status: Status| {
         results
             .iter()
@@ -350,13 +351,14 @@ fn newest_of_adk(history: &History, agent: &Path) -> Option<String> {
 }
 
 fn list_set(
-    (set, file): (&SetPath, &SetFile),
+    (set, open): (&SetPath, &OpenSet),
     (past, history): (&[PastResult], &History),
     cases: Option<&[String]>,
     (paint, widths): (Paint, Widths),
 ) {
+    let file = &open.file;
     let notes = read_notes(&set.path).unwrap_or_default();
-    let results = case_results(file, &set.path, &notes, past);
+    let results = case_results((&open.file, &open.digest), &set.path, &notes, past);
     let count = file.len();
     let cases_word = if count == 1 { "case " } else { "cases" };
     let words = result_text(&results, count, has_mixed_criteria(history, set, &results));

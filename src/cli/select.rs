@@ -44,7 +44,12 @@ pub(super) fn only_failed(
                 return Ok(selection);
             };
             let notes = read_notes(&selection.set.path).unwrap_or_default();
-            let results = case_results(&open.file, &selection.set.path, &notes, &past.results);
+            let results = case_results(
+                (&open.file, &open.digest),
+                &selection.set.path,
+                &notes,
+                &past.results,
+            );
             let results: Vec<CaseResult> = results
                 .into_iter()
                 .filter(|result| !result.is_foreign())

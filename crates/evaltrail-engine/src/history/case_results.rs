@@ -1,11 +1,10 @@
 //! The latest results of cases, compared with the cases as they are now: re-evaluated where a case was edited after its run.
 
-use super::latest::PastResult;
-use super::place::place;
+use super::latest::{CASES_AT_LEAST, PastResult};
 use evaltrail_core::domain::{Attempt, Derivation, EndedAttempt, RunBy, RunRef, Status, Variant};
 use evaltrail_core::formats::{Notes, SetFile};
 use evaltrail_core::metrics::reevaluated_attempt;
-use std::collections::HashMap;
+use rayon::prelude::*;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -40,25 +39,35 @@ impl CaseResult {
     }
 }
 
-/// The latest results of the cases of a file, by position. Results of single turns are left out.
+/// The latest results of the cases of a file, by position. Results of single turns are left out. `digest` is the SHA-256 of
+/// the file: its cases are the ones that were run where it was run in this version. It is empty if it is not known.
 pub fn case_results(
-    file: &SetFile,
+    (file, digest): (&SetFile, &str),
     path: &Path,
     notes: &Notes,
     past: &[PastResult],
 ) -> Vec<CaseResult> {
-    let mut latest: HashMap<usize, &PastResult> = HashMap::new();
-    // The newest run comes last and replaces older ones.
-    for result in past
+    let of_file: Vec<&PastResult> = past
         .iter()
         .filter(|result| result.origin.file == *path && result.turn().is_none())
-    {
-        if let Some(at) = place(file, &result.eval_id, &result.content) {
-            latest.insert(at, result);
+        .collect();
+    let found: Vec<Option<(usize, Option<bool>)>> = of_file
+        .par_iter()
+        .with_min_len(CASES_AT_LEAST)
+        .map(|result| result.search(file, digest))
+        .collect();
+    // The newest run comes last and replaces older ones.
+    let mut latest: Vec<Option<(&PastResult, Option<bool>)>> = vec![None; file.len()];
+    for (result, found) in of_file.into_iter().zip(found) {
+        let entry = found.and_then(|(at, is_same)| Some((latest.get_mut(at)?, is_same)));
+        if let Some((entry, is_same)) = entry {
+            *entry = Some((result, is_same));
         }
     }
-    let of = |(index, result): (usize, &PastResult)| {
-        let again = match is_unchanged(file, notes, index, result) {
+    let of = |index: usize| {
+        let (result, is_same) = latest[index]?;
+        let is_same = || is_same.unwrap_or_else(|| result.is_same_content(file, index));
+        let again = match has_no_variants(notes, result) && is_same() {
             true => None,
             false => reevaluate(file, notes, index, &result.attempts),
         };
@@ -66,21 +75,28 @@ pub fn case_results(
             Some(attempts) => (true, attempts),
             None => (false, result.attempts.clone()),
         };
-        CaseResult {
+        Some(CaseResult {
             index,
             run: result.origin.run.clone(),
             attempts,
             edited,
-        }
+        })
     };
-    let mut results: Vec<CaseResult> = latest.into_iter().map(of).collect();
-    results.sort_by_key(|result| result.index);
-    results
+    (0..latest.len())
+        .into_par_iter()
+        .with_min_len(CASES_AT_LEAST)
+        .filter_map(of)
+        .collect()
 }
 
 /// Whether the result needs no re-evaluation: the case is unchanged, and there neither are nor were any variants of its
 /// trajectory.
 pub fn is_unchanged(file: &SetFile, notes: &Notes, at: usize, result: &PastResult) -> bool {
+    has_no_variants(notes, result) && result.is_same_content(file, at)
+}
+
+/// Whether there neither are nor were any variants of the trajectory of a case.
+fn has_no_variants(notes: &Notes, result: &PastResult) -> bool {
     let has_variants = notes
         .for_case(&result.eval_id)
         .is_some_and(|notes| !notes.variants.is_empty());
@@ -89,7 +105,6 @@ pub fn is_unchanged(file: &SetFile, notes: &Notes, at: usize, result: &PastResul
             .attempts
             .iter()
             .any(|attempt| attempt.is_decided_by_variants())
-        && result.is_same_content(file, at)
 }
 
 /// Whether there are attempts with this status and other samples of a judge could change each of them.

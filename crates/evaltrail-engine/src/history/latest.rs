@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// The maximum total size of the journals and result files that are read, in bytes.
 const MAX_READ: u64 = 512 << 20;
 /// The results of fewer cases are not worth another thread.
-const CASES_AT_LEAST: usize = 512;
+pub(super) const CASES_AT_LEAST: usize = 512;
 
 /// A file of cases, with the data that is needed to find its results.
 #[derive(Clone, Debug)]
@@ -85,21 +85,30 @@ impl PastResult {
     /// Searches for the case, so that it does not have to be done where nobody may wait for it. `digest` is the SHA-256
     /// of the file.
     pub fn find_in(&mut self, file: &Arc<SetFile>, digest: &str) {
-        let is_there =
-            |at: &usize| self.origin.digest == digest && file.eval_id(*at) == *self.eval_id;
-        if let Some(index) = self.planned.filter(is_there) {
-            self.found = Some(FoundCase {
-                file: file.clone(),
-                index,
-                is_same: true,
-            });
-            return;
-        }
-        self.found = place(file, &self.eval_id, &self.content).map(|index| FoundCase {
+        let found = self.search(file, digest);
+        self.found = found.map(|(index, is_same)| FoundCase {
             file: file.clone(),
             index,
-            is_same: !self.content.is_empty() && file.content_hash(index) == self.content,
+            is_same: is_same.unwrap_or_else(|| self.is_content_of(file, index)),
         });
+    }
+
+    /// The position of the case in a file, and whether its content is the same as when it was run where that is known without
+    /// reading the case: in the version of the file that was run. `digest` is the SHA-256 of the file, or empty if it is not
+    /// known.
+    pub(super) fn search(&self, file: &SetFile, digest: &str) -> Option<(usize, Option<bool>)> {
+        let is_there = |at: &usize| {
+            !digest.is_empty() && self.origin.digest == digest && file.eval_id(*at) == *self.eval_id
+        };
+        match self.planned.filter(is_there) {
+            Some(index) => Some((index, Some(true))),
+            None => Some((place(file, &self.eval_id, &self.content)?, None)),
+        }
+    }
+
+    /// Whether the case at this position has the content that was run.
+    fn is_content_of(&self, file: &SetFile, at: usize) -> bool {
+        !self.content.is_empty() && file.content_hash(at) == self.content
     }
 
     /// The position of the case in a version of its file.
@@ -114,7 +123,7 @@ impl PastResult {
     pub(super) fn is_same_content(&self, file: &SetFile, at: usize) -> bool {
         match &self.found {
             Some(found) if std::ptr::eq(&*found.file, file) && found.index == at => found.is_same,
-            _ => !self.content.is_empty() && file.content_hash(at) == self.content,
+            _ => self.is_content_of(file, at),
         }
     }
 

@@ -199,10 +199,11 @@ impl CollectedAgent {
         left_out: &mut Vec<String>,
     ) -> bool {
         let notes = read_notes(&set.path).unwrap_or_default();
-        let mut results: BTreeMap<usize, CaseResult> = case_results(file, &set.path, &notes, past)
-            .into_iter()
-            .map(|result| (result.index, result))
-            .collect();
+        let mut results: BTreeMap<usize, CaseResult> =
+            case_results((file, ""), &set.path, &notes, past)
+                .into_iter()
+                .map(|result| (result.index, result))
+                .collect();
         let path = Arc::new(set.path.clone());
         let (mut unreadable, mut foreign, mut lost) = (0, 0, 0);
         for index in 0..file.len() {

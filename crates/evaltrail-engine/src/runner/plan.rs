@@ -10,7 +10,7 @@ use crate::judge::JudgeGrant;
 use crate::runner::chosen_cases::quarantine_on;
 use crate::store::{AllShardsPlan, CaseQueue, MAX_ATTEMPTS};
 use crate::stubs::StubFile;
-use crate::workspace::{SetPath, Workspace, current_commit};
+use crate::workspace::{OpenSet, SetPath, Workspace, current_commit};
 use evaltrail_core::domain::{
     AttemptKey, CaseKey, EndedAttempt, InMemory, PlannedCase, PlannedCases, PlannedSet, RunPlan,
     Shard, ShardBy,
@@ -187,7 +187,7 @@ impl PlannedSets {
         let (set, file) = (self.plan.sets.len(), &open.file);
         if self.plan.options.shard.is_some() {
             let known = (&notes, planner.past);
-            let cases = cases_to_split(&selection.set, file, indices, known);
+            let cases = cases_to_split(&selection.set, &open, indices, known);
             self.to_split.extend(cases);
         }
         for &index in indices {
@@ -286,14 +286,15 @@ fn split_inside(
 /// What decides to which shards the cases of a file belong.
 fn cases_to_split(
     set: &SetPath,
-    file: &SetFile,
+    open: &OpenSet,
     indices: &[usize],
     (notes, past): (&Notes, &[PastResult]),
 ) -> Vec<CaseToSplit> {
+    let file = &open.file;
     let results = if past.is_empty() {
         Vec::new()
     } else {
-        case_results(file, &set.path, notes, past)
+        case_results((file, &open.digest), &set.path, notes, past)
     };
     let mean = |result: &CaseResult| {
         let known: Vec<f64> = result

@@ -57,7 +57,7 @@ impl SetPlanner<'_> {
         }
         let criteria = self.criteria(set, &open.file)?;
         let (agent_name, agent) = self.agent(set, &open.file)?;
-        let indices = self.cases(selection, &open.file, notes, &agent_name)?;
+        let indices = self.cases(selection, open, notes, &agent_name)?;
         let app_dir = match agent.app() {
             Some(app) => app_folder(workspace, set, app),
             None => agent_of_set(workspace, set, &open.file).map(|agent| agent.path.clone()),
@@ -139,16 +139,17 @@ impl SetPlanner<'_> {
     fn cases(
         &self,
         selection: &Selection,
-        file: &SetFile,
+        open: &OpenSet,
         notes: &Notes,
         agent: &str,
     ) -> Result<Vec<usize>, String> {
+        let file = &open.file;
         let chosen = choose(file, selection)?;
         let query = &self.request.query;
         if query.is_empty() {
             return Ok(chosen);
         }
-        let results = case_results(file, &selection.set.path, notes, self.past);
+        let results = case_results((file, &open.digest), &selection.set.path, notes, self.past);
         let results: HashMap<usize, CaseResult> = results
             .into_iter()
             .map(|result| (result.index, result))
