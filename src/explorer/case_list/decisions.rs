@@ -77,10 +77,9 @@ impl Model {
     /// Whether a case fails, is not quarantined, and nothing is decided about it. A case that passes under the active
     /// what-if is decided.
     pub(crate) fn is_undecided(&self, case: CaseRef) -> bool {
+        let outcomes = &self.view.outcomes;
         let failing =
-            self.view.outcomes.get(case).is_some_and(|outcome| {
-                outcome.is_failing() && outcome.worst != Status::Informational
-            });
+            outcomes.is_failing(case) && outcomes.worst(case) != Some(Status::Informational);
         failing && quarantine_of(self, case).is_none() && self.decision(case).is_none()
     }
 

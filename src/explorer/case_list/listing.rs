@@ -16,7 +16,6 @@ use crate::explorer::shared::notices;
 use crate::explorer::shared::outcomes::Outcomes;
 use evaltrail_core::analysis::PassCount;
 use evaltrail_core::domain::{Query, Status};
-use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
 /// Moves the cursor of the tree, and lists the cases of that row.
@@ -236,23 +235,17 @@ pub(crate) fn filtered(model: &Model, cases: &[CaseRef], query: &Query) -> Vec<C
 }
 
 /// Failed cases, then errored ones, those that were not evaluated, and all others, each in the order of the file. This is
-/// the usual order, so that it is computed with every key of a filter: in linear time, and without a look-up in the tree of
-/// outcomes for each case.
+/// the usual order, so that it is computed with every key of a filter, in linear time.
 fn failing_first(outcomes: &Outcomes, cases: &[CaseRef]) -> Vec<CaseRef> {
-    let rank = |status| match status {
-        Status::Failed => Some(0),
-        Status::Errored => Some(1),
-        Status::NotEvaluated => Some(2),
-        Status::Informational | Status::Passed => None,
+    let rank = |case: &CaseRef| match outcomes.worst(*case) {
+        Some(Status::Failed) => 0,
+        Some(Status::Errored) => 1,
+        Some(Status::NotEvaluated) => 2,
+        Some(Status::Informational | Status::Passed) | None => 3,
     };
-    let ranks: FxHashMap<CaseRef, usize> = outcomes
-        .cases()
-        .filter_map(|(case, outcome)| Some((case, rank(outcome.worst)?)))
-        .collect();
     let mut ranked: [Vec<CaseRef>; 4] = Default::default();
-    let last = ranked.len() - 1;
     for case in cases {
-        ranked[ranks.get(case).copied().unwrap_or(last)].push(*case);
+        ranked[rank(case)].push(*case);
     }
     ranked.concat()
 }

@@ -14,7 +14,7 @@ use std::fmt::Debug;
 use tui_input::{Input, InputRequest};
 
 /// What a line is typed for. The commands that need a line implement it.
-pub trait Purpose: Debug {
+pub trait Purpose: Debug + Sync {
     /// What stands before the text.
     fn prompt(&self, model: &Model) -> Cow<'static, str>;
 

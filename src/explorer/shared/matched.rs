@@ -5,7 +5,11 @@ use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::set_view::CaseSummary;
 use evaltrail_core::domain::Query;
 use evaltrail_core::formats::SetFile;
+use rayon::prelude::*;
 use std::sync::Arc;
+
+/// The number of neighbouring cases that are tested by one thread.
+const TESTED_TOGETHER: usize = 4096;
 
 /// A set whose cases are tested, as it was read.
 #[derive(Clone, Debug)]
@@ -44,27 +48,29 @@ impl MatchedCases {
         sets: Vec<FilteredSet>,
         query: &Query,
         before: &MatchedCases,
-        is_match: impl Fn(&FilteredSet, CaseRef) -> bool,
+        is_match: impl Fn(&FilteredSet, CaseRef) -> bool + Sync,
     ) -> MatchedCases {
-        let mut cases = Vec::new();
-        if before.contains_all(&sets, query) {
-            let mut at = 0;
-            for &case in &before.cases {
-                // Both are in the same order.
-                while sets.get(at).is_some_and(|one| one.set != case.set) {
-                    at += 1;
-                }
-                cases.extend(sets.get(at).filter(|set| is_match(set, case)).map(|_| case));
-            }
+        let cases = if before.contains_all(&sets, query) {
+            let is_left = |case: &&CaseRef| {
+                let set = sets.iter().find(|set| set.set == case.set);
+                set.is_some_and(|set| is_match(set, **case))
+            };
+            let cases = before.cases.par_iter().with_min_len(TESTED_TOGETHER);
+            cases.filter(is_left).copied().collect()
         } else {
-            for set in &sets {
-                let all = (0..set.file.len()).map(|index| CaseRef {
-                    set: set.set,
-                    index,
-                });
-                cases.extend(all.filter(|case| query.is_empty() || is_match(set, *case)));
-            }
-        }
+            let of_set = |set: &FilteredSet| {
+                let number = set.set;
+                let all = (0..set.file.len())
+                    .into_par_iter()
+                    .with_min_len(TESTED_TOGETHER)
+                    .map(|index| CaseRef { set: number, index });
+                match query.is_empty() {
+                    true => all.collect::<Vec<CaseRef>>(),
+                    false => all.filter(|case| is_match(set, *case)).collect(),
+                }
+            };
+            sets.iter().flat_map(of_set).collect()
+        };
         MatchedCases {
             cases,
             sets,
@@ -94,7 +100,7 @@ mod tests {
     use super::*;
     use evaltrail_core::domain::Subject;
     use proptest::prelude::*;
-    use std::cell::Cell;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn set_of(set: usize, texts: &[&str]) -> FilteredSet {
         let line =
@@ -133,11 +139,11 @@ mod tests {
         sets: &[FilteredSet],
         query: &str,
         before: &MatchedCases,
-        tested: &Cell<usize>,
+        tested: &AtomicUsize,
     ) -> MatchedCases {
         let query = Query::parse(query).unwrap();
         MatchedCases::new(sets.to_vec(), &query, before, |set, case| {
-            tested.set(tested.get() + 1);
+            tested.fetch_add(1, Ordering::Relaxed);
             let text = &set.summaries.as_ref().unwrap()[case.index].text;
             query.matches(&Subject {
                 text,
@@ -149,19 +155,26 @@ mod tests {
 
     #[test]
     fn longer_filter_tests_only_previous_matches() {
-        let (sets, tested) = (sets(), Cell::new(0));
+        let (sets, tested) = (sets(), AtomicUsize::new(0));
         let first = matched(&sets, "abc", &MatchedCases::default(), &tested);
-        assert_eq!(tested.take(), 24);
+        assert_eq!(tested.swap(0, Ordering::Relaxed), 24);
         let second = matched(&sets, "abcb", &first, &tested);
-        assert_eq!((tested.take(), second.cases.len()), (first.cases.len(), 3));
+        assert_eq!(
+            (tested.swap(0, Ordering::Relaxed), second.cases.len()),
+            (first.cases.len(), 3)
+        );
         matched(&sets, "ab", &second, &tested);
-        assert_eq!(tested.take(), 24, "a shorter filter may match any case");
+        assert_eq!(
+            tested.swap(0, Ordering::Relaxed),
+            24,
+            "a shorter filter may match any case"
+        );
         let read_again = set_of(2, &["abcb"]);
         let mut changed = sets.clone();
         changed[1] = read_again;
         let found = matched(&changed, "abcb", &first, &tested);
         assert_eq!(
-            (tested.take(), found.cases.len()),
+            (tested.swap(0, Ordering::Relaxed), found.cases.len()),
             (17, 4),
             "a file was read again"
         );
@@ -173,7 +186,7 @@ mod tests {
         fn narrowing_equals_filtering_from_scratch(
             filters in prop::collection::vec("(-?(turns:|tag:|id:)?[abc1]{0,3} ?){0,3}", 1..8),
         ) {
-            let (sets, tested) = (sets(), Cell::new(0));
+            let (sets, tested) = (sets(), AtomicUsize::new(0));
             let mut before = MatchedCases::default();
             for filter in filters.iter().filter(|filter| Query::parse(filter).is_ok()) {
                 // As it is typed, key by key.

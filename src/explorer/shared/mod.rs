@@ -7,6 +7,7 @@ pub mod case_lines;
 pub mod case_list;
 pub mod case_ref;
 pub mod case_screen;
+pub mod case_table;
 pub mod command_names;
 pub mod compared_pair;
 pub mod configured_run;

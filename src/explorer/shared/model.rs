@@ -191,7 +191,7 @@ pub struct Notice {
 }
 
 /// A screen: its state, and the functions for it.
-pub trait Screen: Any + fmt::Debug {
+pub trait Screen: Any + fmt::Debug + Sync {
     /// The functions of the screen.
     fn functions(&self) -> &'static ScreenFunctions;
 
@@ -275,7 +275,7 @@ pub struct TextEntry {
 }
 
 /// The keys and the drawing of a dialog. In the methods that get `&mut Model`, `model.view.open_dialog` is empty.
-pub trait Dialog: Any + fmt::Debug {
+pub trait Dialog: Any + fmt::Debug + Sync {
     /// The context of the commands that apply while the dialog is open. `None`: keys are text or move the cursor.
     fn context(&self) -> Option<Context> {
         None

@@ -1,13 +1,12 @@
 //! The latest result of each case.
 
 use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::case_table::CaseTable;
 use evaltrail_core::analysis::PassCount;
 use evaltrail_core::domain::{EndedAttempt, RunBy, RunRef, Status, Totals};
 use evaltrail_engine::history::is_unsteady;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 /// The number of neighbouring attempts from which on [`Outcomes::with_replaced_attempts`] divides its work.
@@ -49,8 +48,9 @@ pub struct CaseOutcome {
 /// The latest outcomes of all cases, with counts for each set.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcomes {
-    /// In this order, so that those of neighbouring cases are near each other in memory.
-    cases: BTreeMap<CaseRef, CaseOutcome>,
+    cases: CaseTable<CaseOutcome>,
+    /// [`CaseOutcome::worst`] of each case, where a million of them are read in a millisecond.
+    statuses: CaseTable<Status>,
     totals: FxHashMap<usize, Totals>,
     /// For each set, the flaky cases by their worst status.
     flaky: FxHashMap<usize, Totals>,
@@ -140,27 +140,20 @@ impl Outcomes {
     pub fn add_all(&mut self, case: CaseRef, run: &Arc<RunRef>, attempts: Vec<Arc<EndedAttempt>>) {
         let is_whole = attempts.iter().all(|attempt| attempt.turn.is_none());
         let is_ordered = attempts.is_sorted_by(|a, b| a.key.attempt < b.key.attempt);
-        match self.cases.entry(case) {
-            Entry::Vacant(entry) if is_whole && is_ordered && !attempts.is_empty() => {
-                self.version += 1;
-                self.alone.remove(&case);
-                let (revision, shown) = (self.version, self.version);
-                let outcome = entry.insert(CaseOutcome {
-                    revision,
-                    shown,
-                    ..CaseOutcome::from_attempts(run, attempts)
-                });
-                *self
-                    .runs
-                    .entry(case.set)
-                    .or_default()
-                    .entry(run.clone())
-                    .or_default() += 1;
-                count(&mut self.totals, &mut self.flaky, case.set, outcome);
-            }
-            _ => attempts
+        let is_new = self.cases.get(case).is_none();
+        if is_new && is_whole && is_ordered && !attempts.is_empty() {
+            self.version += 1;
+            self.alone.remove(&case);
+            let outcome = CaseOutcome {
+                revision: self.version,
+                shown: self.version,
+                ..CaseOutcome::from_attempts(run, attempts)
+            };
+            self.insert(case, outcome);
+        } else {
+            attempts
                 .into_iter()
-                .for_each(|attempt| self.add(case, run, attempt)),
+                .for_each(|attempt| self.add(case, run, attempt));
         }
     }
 
@@ -168,48 +161,57 @@ impl Outcomes {
     pub fn add_recorded(&mut self, case: CaseRef, run: &Arc<RunRef>, attempt: Arc<EndedAttempt>) {
         self.version += 1;
         self.alone.remove(&case);
-        if let Some(before) = self.cases.get(&case) {
-            uncount(&mut self.totals, &mut self.flaky, case.set, before);
-        }
-        let outcome = self
-            .cases
-            .entry(case)
-            .or_insert_with(|| CaseOutcome::from_attempts(run, Vec::new()));
+        let known = self.remove(case).filter(|known| known.run == *run);
+        let known = known.unwrap_or_else(|| CaseOutcome::from_attempts(run, Vec::new()));
+        let (mut attempts, mut ran) = (known.attempts, known.ran);
+        let at = attempts.partition_point(|known| known.key.attempt < attempt.key.attempt);
+        let is_known = |known: &Arc<EndedAttempt>| known.key.attempt == attempt.key.attempt;
+        let (revision, shown) = match attempts.get(at).is_some_and(is_known) {
+            true => (known.revision, known.shown),
+            false => {
+                if let Some(ran) = &mut ran {
+                    ran.push(attempt.clone());
+                }
+                attempts.insert(at, attempt);
+                (self.version, self.version)
+            }
+        };
+        let outcome = CaseOutcome {
+            ran,
+            revision,
+            shown,
+            ..CaseOutcome::from_attempts(run, attempts)
+        };
+        self.insert(case, outcome);
+    }
+
+    /// Sets the outcome of a case that has none.
+    fn insert(&mut self, case: CaseRef, outcome: CaseOutcome) {
+        count(&mut self.totals, &mut self.flaky, case.set, &outcome);
         let runs = self.runs.entry(case.set).or_default();
-        if outcome.run != *run {
+        match runs.get_mut(&outcome.run) {
+            Some(cases) => *cases += 1,
+            None => drop(runs.insert(outcome.run.clone(), 1)),
+        }
+        self.statuses.insert(case, outcome.worst);
+        self.cases.insert(case, outcome);
+    }
+
+    /// Removes the outcome of a case.
+    fn remove(&mut self, case: CaseRef) -> Option<CaseOutcome> {
+        let outcome = self.cases.remove(case)?;
+        self.statuses.remove(case);
+        uncount(&mut self.totals, &mut self.flaky, case.set, &outcome);
+        if let Some(runs) = self.runs.get_mut(&case.set) {
             remove_run(runs, &outcome.run);
-            *outcome = CaseOutcome::from_attempts(run, Vec::new());
         }
-        if outcome.attempts.is_empty() {
-            *runs.entry(run.clone()).or_default() += 1;
-        }
-        let at = outcome
-            .attempts
-            .partition_point(|known| known.key.attempt < attempt.key.attempt);
-        if outcome
-            .attempts
-            .get(at)
-            .is_some_and(|known| known.key.attempt == attempt.key.attempt)
-        {
-            count(&mut self.totals, &mut self.flaky, case.set, outcome);
-            return;
-        }
-        if let Some(ran) = &mut outcome.ran {
-            ran.push(attempt.clone());
-        }
-        outcome.attempts.insert(at, attempt);
-        outcome.worst = worst(&outcome.attempts);
-        outcome.unsteady = is_unsteady(&outcome.attempts, outcome.worst);
-        outcome.is_flaky = PassCount::count(&outcome.attempts).is_flaky();
-        outcome.revision = self.version;
-        outcome.shown = self.version;
-        count(&mut self.totals, &mut self.flaky, case.set, outcome);
+        Some(outcome)
     }
 
     /// Keeps the revisions of the cases whose attempts are those of older outcomes; the others get revisions that those do
     /// not have.
     pub fn keep_revisions(&mut self, older: &Outcomes) {
-        for (case, outcome) in &mut self.cases {
+        for (case, outcome) in self.cases.iter_mut() {
             match older
                 .cases
                 .get(case)
@@ -227,13 +229,20 @@ impl Outcomes {
 
     /// Removes the outcomes of a run. Returns whether there were any.
     pub fn forget(&mut self, run_id: &str) -> bool {
-        let count = self.cases.len();
-        self.cases.retain(|_, outcome| outcome.run.id != run_id);
-        if self.cases.len() == count {
-            return false;
+        let of_run: Vec<CaseRef> = self
+            .cases()
+            .filter(|(_, outcome)| outcome.run.id == run_id)
+            .map(|(case, _)| case)
+            .collect();
+        for case in &of_run {
+            self.remove(*case);
         }
-        self.follow(Some);
-        true
+        if !of_run.is_empty() {
+            self.version += 1;
+            // Attempts of single turns are not counted by run.
+            self.alone.clear();
+        }
+        !of_run.is_empty()
     }
 
     /// The latest attempt of only this turn (from 0), if nothing else of the case was run since.
@@ -250,12 +259,25 @@ impl Outcomes {
 
     /// The outcome of a case.
     pub fn get(&self, case: CaseRef) -> Option<&CaseOutcome> {
-        self.cases.get(&case)
+        self.cases.get(case)
+    }
+
+    /// Whether no case has an outcome.
+    pub fn is_empty(&self) -> bool {
+        self.cases.len() == 0
+    }
+
+    /// Whether the outcome of a case is failing ([`CaseOutcome::is_failing`]). Fast enough to be asked about a million cases
+    /// for a frame.
+    pub fn is_failing(&self, case: CaseRef) -> bool {
+        self.worst(case)
+            .is_some_and(|worst| worst != Status::Passed)
+            && self.get(case).is_some_and(CaseOutcome::is_failing)
     }
 
     /// All cases that have an outcome, in their order.
     pub fn cases(&self) -> impl Iterator<Item = (CaseRef, &CaseOutcome)> {
-        self.cases.iter().map(|(case, outcome)| (*case, outcome))
+        self.cases.iter()
     }
 
     /// Number of attempts of all cases.
@@ -276,8 +298,8 @@ impl Outcomes {
     pub fn replace_shown(&mut self, before: &Outcomes) {
         self.version = self.version.max(before.version) + 1;
         self.cases
-            .values_mut()
-            .for_each(|outcome| outcome.shown = self.version);
+            .iter_mut()
+            .for_each(|(_, outcome)| outcome.shown = self.version);
     }
 
     /// Returns outcomes in which every attempt is replaced by the result of `other`, on all processors. `state` is created
@@ -297,14 +319,12 @@ impl Outcomes {
         // In the order of `attempts`.
         let mut replaced = replaced.into_iter();
         let alone = self.alone.keys().copied().zip(replaced.by_ref()).collect();
-        let runs = self.runs.clone();
         let mut mapped = Outcomes {
             version: self.version + 1,
             alone,
-            runs,
             ..Outcomes::default()
         };
-        for (case, outcome) in &self.cases {
+        for (case, outcome) in self.cases() {
             let attempts = replaced.by_ref().take(outcome.attempts.len()).collect();
             let (ran, revision) = (outcome.ran.clone(), outcome.revision);
             let shown = mapped.version;
@@ -314,15 +334,14 @@ impl Outcomes {
                 shown,
                 ..CaseOutcome::from_attempts(&outcome.run, attempts)
             };
-            count(&mut mapped.totals, &mut mapped.flaky, case.set, &shown);
-            mapped.cases.insert(*case, shown);
+            mapped.insert(case, shown);
         }
         mapped
     }
 
     /// The worst status among the attempts of a case.
     pub fn worst(&self, case: CaseRef) -> Option<Status> {
-        self.get(case).map(|outcome| outcome.worst)
+        self.statuses.get(case).copied()
     }
 
     /// The counts of a set's cases by status.
@@ -347,7 +366,7 @@ impl Outcomes {
     /// Replaces a case's attempts by re-evaluated ones; `None` restores the original ones.
     pub fn reevaluate(&mut self, case: CaseRef, results: Option<Vec<Arc<EndedAttempt>>>) {
         self.alone.remove(&case);
-        let Some(before) = self.cases.get(&case) else {
+        let Some(before) = self.remove(case) else {
             return;
         };
         self.version += 1;
@@ -364,28 +383,20 @@ impl Outcomes {
             shown: self.version,
             ..after
         };
-        uncount(&mut self.totals, &mut self.flaky, case.set, before);
-        count(&mut self.totals, &mut self.flaky, case.set, &after);
-        self.cases.insert(case, after);
+        self.insert(case, after);
     }
 
     /// Updates the positions of cases that moved within their files. Outcomes of cases that no longer exist are
     /// dropped.
     pub fn follow(&mut self, new: impl Fn(CaseRef) -> Option<CaseRef>) {
-        self.version += 1;
-        let cases = std::mem::take(&mut self.cases).into_iter();
-        self.cases = cases
-            .filter_map(|(case, outcome)| Some((new(case)?, outcome)))
-            .collect();
+        let version = self.version + 1;
         // Attempts of single turns are not re-evaluated, so they are dropped.
-        self.alone.clear();
-        self.totals.clear();
-        self.flaky.clear();
-        self.runs.clear();
-        for (case, outcome) in &self.cases {
-            count(&mut self.totals, &mut self.flaky, case.set, outcome);
-            let runs = self.runs.entry(case.set).or_default();
-            *runs.entry(outcome.run.clone()).or_default() += 1;
+        let before = std::mem::take(self);
+        self.version = version;
+        for (case, outcome) in before.cases.into_values() {
+            if let Some(case) = new(case) {
+                self.insert(case, outcome);
+            }
         }
     }
 }

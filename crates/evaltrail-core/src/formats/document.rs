@@ -269,7 +269,7 @@ fn id_of(text: &str, range: &Range<usize>, keys: &[&str]) -> String {
 fn id_from_prompt(text: &str, range: &Range<usize>, columns: &ColumnMap) -> String {
     let mut indexer = LineIndexer::new(columns.clone());
     indexer.push(text[range.clone()].replace('\n', " ").as_bytes());
-    indexer.finish().id(0)
+    indexer.finish().id(0).into_owned()
 }
 
 fn text_at(text: &str, range: Range<usize>) -> Option<String> {

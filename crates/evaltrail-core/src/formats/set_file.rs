@@ -190,7 +190,7 @@ impl SetFile {
         match &self.cases {
             _ if at >= self.len() => Cow::Borrowed(""),
             Cases::Document(entries, _) => Cow::Borrowed(&entries[at].eval_id),
-            Cases::Lines(lines) => Cow::Owned(lines.id(at)),
+            Cases::Lines(lines) => lines.id(at),
             Cases::Table(table) => Cow::Borrowed(table.id(at)),
             Cases::Frame(frame) => Cow::Borrowed(frame.id(at)),
             Cases::Recorded(cases) => Cow::Borrowed(&cases[at].eval_id),

@@ -19,32 +19,35 @@ use evaltrail_core::domain::Status;
 
 pub(crate) fn can_open(model: &Model) -> Enabled {
     // Looked at first, because this is called for every frame, and a set may have a million cases.
-    let may_be_open = |set: usize| {
+    let has_decisions = |set: usize| model.decisions.has_any_of(&model.view.sets[set].path.shown);
+    let has_failures = |set: usize| {
         let totals = model.view.outcomes.totals(set);
         totals.passed < totals.ended()
-            || model.decisions.has_any_of(&model.view.sets[set].path.shown)
     };
-    let sets: Vec<bool> = (0..model.view.sets.len()).map(may_be_open).collect();
-    let any = model
-        .view
-        .browse
-        .visible
-        .iter()
-        .filter(|case| sets[case.set])
-        .any(|case| {
-            model.is_undecided(*case)
-                || model
-                    .decision(*case)
-                    .is_some_and(|decision| !decision.is_applied)
-        });
+    let sets: Vec<(bool, bool)> = (0..model.view.sets.len())
+        .map(|set| (has_failures(set), has_decisions(set)))
+        .collect();
+    let is_open = |case: &CaseRef| {
+        let (has_failures, has_decisions) = sets[case.set];
+        has_failures && model.is_undecided(*case) || has_decisions && is_pending(model, *case)
+    };
+    let any = model.view.browse.visible.iter().any(is_open);
     any.then_some(()).ok_or_else(|| why_empty(model))
+}
+
+/// Whether something is decided about a case that is not carried out yet.
+fn is_pending(model: &Model, case: CaseRef) -> bool {
+    model
+        .decision(case)
+        .is_some_and(|decision| !decision.is_applied)
 }
 
 /// Why the queue would be empty.
 fn why_empty(model: &Model) -> &'static str {
     let failed_elsewhere = |case: &CaseRef| {
-        let outcome = model.view.outcomes.get(*case);
-        outcome.is_some_and(|outcome| outcome.is_foreign() && outcome.worst != Status::Passed)
+        let outcomes = &model.view.outcomes;
+        let worst = outcomes.worst(*case);
+        worst.is_some_and(|worst| worst != Status::Passed) && !outcomes.is_failing(*case)
     };
     match model.view.browse.visible.iter().any(failed_elsewhere) {
         true => {
@@ -56,12 +59,7 @@ fn why_empty(model: &Model) -> &'static str {
 
 /// Opens the queue of the listed failures that are not decided, and of those whose decisions are not carried out.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
-    let is_open = |case: &CaseRef| {
-        model.is_undecided(*case)
-            || model
-                .decision(*case)
-                .is_some_and(|decision| !decision.is_applied)
-    };
+    let is_open = |case: &CaseRef| model.is_undecided(*case) || is_pending(model, *case);
     let groups: Vec<QueueGroup> = by_cause(model, &model.view.browse.visible)
         .into_iter()
         .map(|(what, cases)| QueueGroup {

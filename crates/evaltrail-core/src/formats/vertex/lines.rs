@@ -5,6 +5,7 @@
 use super::columns::ColumnMap;
 use crate::formats::index;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Keys of a row's id.
@@ -63,12 +64,12 @@ impl FileRows {
 
     /// A row's id. If the row has none, it is computed from the prompt, so that it is the same after rows were added or
     /// removed.
-    pub fn id(&self, at: usize) -> String {
+    pub fn id(&self, at: usize) -> Cow<'_, str> {
         let row = self.rows[at];
         match row.id_length {
-            BY_CONTENT => content_id(row.id),
-            BY_LINE => format!("line-{}", self.line(at)),
-            length => self.names[row.id as usize..][..length as usize].to_string(),
+            BY_CONTENT => content_id(row.id).into(),
+            BY_LINE => format!("line-{}", self.line(at)).into(),
+            length => Cow::Borrowed(&self.names[row.id as usize..][..length as usize]),
         }
     }
 
@@ -278,7 +279,7 @@ mod tests {
                     "{\"id\": 7}"
                 ]
             );
-            let ids: Vec<String> = (0..lines.len()).map(|at| lines.id(at)).collect();
+            let ids: Vec<_> = (0..lines.len()).map(|at| lines.id(at)).collect();
             assert_eq!(ids, ["a", &id_from("\"y\""), "line-4", "7"]);
             assert_eq!(
                 (0..4).map(|at| lines.line(at)).collect::<Vec<_>>(),
@@ -292,7 +293,7 @@ mod tests {
         let id = |line: &str| {
             let mut indexer = LineIndexer::default();
             indexer.push(line.as_bytes());
-            indexer.finish().id(0)
+            indexer.finish().id(0).into_owned()
         };
         assert_eq!(
             id("{\"prompt\": \"x\", \"response\": \"1\"}"),
