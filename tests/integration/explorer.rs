@@ -198,7 +198,8 @@ fn r_runs_the_case_the_selection_or_the_set() {
 
 #[test]
 fn rerun_failed_runs_cases_that_did_not_pass() {
-    let mut model = sample();
+    use Status::*;
+    let mut model = with_run(&[Passed, Passed]);
     assert_eq!(press(&mut model, "R"), [], "nothing has failed");
     assert!(
         model
@@ -208,7 +209,6 @@ fn rerun_failed_runs_cases_that_did_not_pass() {
             .text
             .contains("no listed case failed")
     );
-    use Status::*;
     let mut model = with_run(&[Passed, Failed, Errored, NotEvaluated, Passed]);
     assert_eq!(
         press(&mut model, "R"),
@@ -216,6 +216,55 @@ fn rerun_failed_runs_cases_that_did_not_pass() {
             vec![case(0, 1), case(0, 2), case(0, 3)],
             RunTarget::Agent
         ))]
+    );
+}
+
+#[test]
+fn rerun_key_runs_all_where_nothing_was_run() {
+    let mut model = sample();
+    let hint = |model: &Model| {
+        evaltrail::explorer::commands::RERUN_FAILED
+            .hint_now
+            .unwrap()(model)
+    };
+    assert_eq!(hint(&model), "run all (10)");
+    let all: Vec<CaseRef> = (0..10).map(|at| case(0, at)).collect();
+    let start = Effect::Run(RunEffect::Start(all, RunTarget::Agent));
+    assert_eq!(press(&mut model, "R"), [start]);
+    let one = with_run(&[Status::Passed]);
+    assert_eq!(hint(&one), "rerun failed", "nine others were not run");
+}
+
+/// What the question of the key says, which starts a run of these cases five times.
+fn repeated(model: &mut Model) -> (String, Vec<CaseRef>) {
+    assert_eq!(press(model, "K"), [], "it asks first");
+    let title = model.dialog::<Confirm>().unwrap().question.title.clone();
+    match &press(model, "enter")[..] {
+        [Effect::Run(RunEffect::Start(cases, RunTarget::AgentWith(overrides)))] => {
+            assert_eq!(overrides.repeat, Some(5));
+            (title, cases.clone())
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn repeat_key_takes_selection_failures_or_case() {
+    use Status::*;
+    let mut model = with_run(&[Passed, Failed, Passed, Errored]);
+    let failing = (
+        "Repeat 2 failing cases 5 times each?".into(),
+        vec![case(0, 1), case(0, 3)],
+    );
+    assert_eq!(repeated(&mut model), failing);
+    press(&mut model, "g space");
+    let selected = ("Repeat the case 5 times?".into(), vec![case(0, 0)]);
+    assert_eq!(repeated(&mut model), selected);
+    let mut model = with_run(&[Passed, Passed]);
+    let (title, cases) = repeated(&mut model);
+    assert_eq!(
+        (title.as_str(), cases),
+        ("Repeat the case 5 times?", vec![case(0, 0)])
     );
 }
 
@@ -1056,18 +1105,18 @@ fn the_usual_steps_take_few_keys() {
 #[test]
 fn hint_names_the_cases_to_run() {
     let mut model = sample();
-    let scope = |model: &Model| evaltrail::explorer::commands::RUN.scope.unwrap()(model);
-    assert_eq!(scope(&model), "case");
+    let hint = |model: &Model| evaltrail::explorer::commands::RUN.hint_now.unwrap()(model);
+    assert_eq!(hint(&model), "run case");
     press(&mut model, "left");
-    assert_eq!(scope(&model), "set (10)");
+    assert_eq!(hint(&model), "run set (10)");
     press(&mut model, "g");
-    assert_eq!(scope(&model), "all (30)");
+    assert_eq!(hint(&model), "run all (30)");
     press(&mut model, "right space space");
-    assert_eq!(scope(&model), "2 selected");
+    assert_eq!(hint(&model), "run 2 selected");
     press(&mut model, "left");
     assert_eq!(
-        scope(&model),
-        "2 selected",
+        hint(&model),
+        "run 2 selected",
         "a selection counts wherever the cursor is"
     );
 }

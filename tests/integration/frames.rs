@@ -1712,6 +1712,25 @@ fn editor_takes_value_of_agent() {
     assert_eq!(row(&model), "▸       litres           6");
 }
 
+/// Enter on the marked argument of a case types another value for it: three keys beside the value.
+#[test]
+fn enter_types_value_of_marked_argument() {
+    let mut model = sample((140, 40));
+    run(&mut model, usize::MAX / 2);
+    keys(&mut model, "q n enter enter");
+    let shown = text(&frame(&model, "default"));
+    assert!(
+        shown.lines().any(|line| line.trim() == "litres  6"),
+        "{shown}"
+    );
+    keys(&mut model, "backspace 9 ctrl-s");
+    let shown = text(&frame(&model, "default"));
+    assert!(
+        shown.contains("litres\": 9"),
+        "the change is shown: {shown}"
+    );
+}
+
 /// Hints and tabs are clicked as their keys are pressed.
 #[test]
 fn hints_and_tabs_can_be_clicked() {

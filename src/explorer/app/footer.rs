@@ -144,8 +144,8 @@ fn all_hints(model: &Model) -> Vec<(&'static str, String)> {
     let hint = |command: &&'static Command| {
         let hint = command.hint?;
         let words = command
-            .scope
-            .map_or(hint.to_string(), |scope| format!("{hint} {}", scope(model)));
+            .hint_now
+            .map_or(hint.to_string(), |hint_now| hint_now(model));
         Some((command.key(), words))
     };
     let mut hints: Vec<(&'static str, String)> = given.iter().filter_map(hint).collect();

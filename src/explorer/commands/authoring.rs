@@ -3,7 +3,7 @@
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
 
-use super::enabled::{can_accept_all, can_accept_here, can_capture};
+use super::enabled::{can_accept_all, can_accept_here, can_capture, can_edit_value};
 use super::{Command, CommandGroup, LIST_OR_CASE, LISTS};
 use crate::explorer::authoring::conditions::{can_edit, can_write_set};
 use crate::explorer::authoring::{self, capture, identifiers, sets};
@@ -56,6 +56,19 @@ pub static EDIT: Command = Command {
     contexts: LIST_OR_CASE,
     enabled: can_edit,
     run: edit::open,
+    ..BASE
+};
+
+pub static EDIT_VALUE: Command = Command {
+    id: &CommandName {
+        name: "edit value",
+        default_keys: &["enter"],
+    },
+    help: "type another expected value for the marked difference",
+    hint: Some("edit value"),
+    contexts: &[Context::Case],
+    enabled: can_edit_value,
+    run: edit::open_at_value,
     ..BASE
 };
 

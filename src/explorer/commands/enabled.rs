@@ -1,7 +1,8 @@
 //! Conditions under which commands are enabled.
 
-use crate::explorer::authoring::conditions::{can_accept, is_written_here};
+use crate::explorer::authoring::conditions::{can_accept, can_edit, is_written_here};
 use crate::explorer::authoring::proposal::Proposal;
+use crate::explorer::running::start;
 use crate::explorer::screens::{run, runs, trends};
 use crate::explorer::shared::case_lines::CaseTab;
 use crate::explorer::shared::case_ref::CaseRef;
@@ -9,7 +10,6 @@ use crate::explorer::shared::command_names::RUN;
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::enabled::{Enabled, can_run, run_in_progress};
 use crate::explorer::shared::model::Model;
-use crate::explorer::shared::outcomes::CaseOutcome;
 use crate::explorer::shared::screen;
 use crate::explorer::shown_case::draw_lines;
 use evaltrail_core::domain::Status;
@@ -79,6 +79,29 @@ pub(crate) fn can_rerun(model: &Model) -> Enabled {
     has_failing(model)
 }
 
+/// Whether the editor would open at a difference of the case on the screen.
+pub(crate) fn can_edit_value(model: &Model) -> Enabled {
+    can_edit(model)?;
+    let marked = model.open_case().and_then(|case| case.current_piece());
+    marked.map(drop).ok_or("no difference is marked")
+}
+
+/// Whether there is something that [`start::run_again`] would run.
+pub(crate) fn can_run_again(model: &Model) -> Enabled {
+    match start::is_nothing_run(model) {
+        true => can_run(model),
+        false => can_rerun(model),
+    }
+}
+
+/// Whether there are cases that [`start::repeat`] would run.
+pub(crate) fn can_repeat(model: &Model) -> Enabled {
+    match model.is_on(Context::Run) {
+        true => can_rerun(model),
+        false => can_run(model),
+    }
+}
+
 pub(crate) fn has_failing(model: &Model) -> Enabled {
     if model.is_on(Context::Run) {
         let not_passed = model
@@ -96,26 +119,17 @@ pub(crate) fn has_failing(model: &Model) -> Enabled {
     {
         return Err("no listed case failed");
     }
-    let failing = |case: &CaseRef| {
-        model
-            .view
-            .outcomes
-            .get(*case)
-            .is_some_and(CaseOutcome::is_failing)
-    };
-    model
-        .view
-        .browse
-        .visible
-        .iter()
-        .any(failing)
+    let outcomes = &model.view.outcomes;
+    let mut listed = model.view.browse.visible.iter();
+    listed
+        .any(|case| outcomes.is_failing(*case))
         .then_some(())
         .ok_or("no listed case failed")
 }
 
 pub(crate) fn has_outcomes(model: &Model) -> Enabled {
-    let any = model.view.outcomes.cases().next().is_some();
-    any.then_some(())
+    (!model.view.outcomes.is_empty())
+        .then_some(())
         .ok_or("nothing has been run or scored yet")
 }
 

@@ -161,7 +161,7 @@ const BASE: Command = Command {
     },
     help: "",
     hint: None,
-    scope: None,
+    hint_now: None,
     group: CommandGroup::General,
     access: Access::Changes,
     contexts: &[],
@@ -177,8 +177,8 @@ pub struct Command {
     pub help: &'static str,
     /// Text in the hints in the bottom line. Commands without one are not shown there.
     pub hint: Option<&'static str>,
-    /// What the command would act on now, for the hint: "run *7 selected*".
-    pub scope: Option<fn(&Model) -> String>,
+    /// The hint that says what the command would act on now, used instead of `hint`: "run 7 selected".
+    pub hint_now: Option<fn(&Model) -> String>,
     /// Group in the help.
     pub group: CommandGroup,
     /// Whether the command works in a past run, in which nothing can be changed.
@@ -292,10 +292,11 @@ pub static COMMANDS: &[&Command] = &[
     &RERUN_FAILED,
     &APPLY_SUGGESTION,
     &ACCEPT_ALL,
+    &EDIT_VALUE,
     &BACK,
     &CLEAR,
     &SELECT,
-    &REPEAT_FAILING,
+    &REPEAT,
     &KEEP_CHAT,
     &CHAT_STATE,
     &LEAVE_CHAT,

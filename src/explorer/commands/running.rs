@@ -3,7 +3,7 @@
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
 
-use super::enabled::{can_rerun, has_run, is_running};
+use super::enabled::{can_repeat, can_run_again, has_run, is_running};
 use super::{Command, CommandGroup, LISTS, SCREENS};
 use crate::explorer::dialogs;
 use crate::explorer::running::{start, watch};
@@ -24,7 +24,7 @@ pub static RUN: Command = Command {
     id: &command_names::RUN,
     help: "run the selected cases, the case under the cursor, or the set",
     hint: Some("run"),
-    scope: Some(start::scope),
+    hint_now: Some(start::run_hint),
     contexts: LISTS,
     enabled: can_run,
     run: |model| start::run_selected(model, RunTarget::Agent),
@@ -49,11 +49,12 @@ pub static RERUN_FAILED: Command = Command {
         name: "rerun failed",
         default_keys: &["R"],
     },
-    help: "run every listed case that did not pass again",
+    help: "run the listed cases that did not pass, or all if none was run",
     hint: Some("rerun failed"),
+    hint_now: Some(start::rerun_hint),
     contexts: SCREENS,
-    enabled: can_rerun,
-    run: start::rerun_failed,
+    enabled: can_run_again,
+    run: start::run_again,
     ..BASE
 };
 
@@ -147,14 +148,14 @@ pub static RUN_CHANGED: Command = Command {
     ..BASE
 };
 
-pub static REPEAT_FAILING: Command = Command {
+pub static REPEAT: Command = Command {
     id: &CommandName {
-        name: "repeat failing",
+        name: "repeat",
         default_keys: &["K"],
     },
-    help: "run every listed case that did not pass 5 times, to tell flaky cases from broken ones; asks first",
+    help: "run the selected cases, those that did not pass, or the case 5 times, to tell flaky cases from broken ones; asks first",
     contexts: SCREENS,
-    enabled: can_rerun,
-    run: start::repeat_failing,
+    enabled: can_repeat,
+    run: start::repeat,
     ..BASE
 };

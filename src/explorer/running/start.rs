@@ -8,7 +8,6 @@ use crate::explorer::shared::context::Context;
 use crate::explorer::shared::effect::{Effect, RunEffect};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
-use crate::explorer::shared::outcomes::CaseOutcome;
 use crate::explorer::shared::run_target::{RunOverrides, RunTarget};
 use evaltrail_core::domain::counted;
 use evaltrail_core::domain::{EndedAttempt, JudgeUsage, Status, seconds_text};
@@ -17,7 +16,12 @@ use std::sync::Arc;
 
 /// Runs [`cases_in_scope`], with an agent without those that have only saved responses.
 pub(crate) fn run_selected(model: &mut Model, against: RunTarget) -> Vec<Effect> {
-    let all = cases_in_scope(model);
+    let cases = cases_in_scope(model);
+    run_cases(model, cases, against)
+}
+
+/// Runs these cases, with an agent without those that have only saved responses.
+fn run_cases(model: &mut Model, all: Vec<CaseRef>, against: RunTarget) -> Vec<Effect> {
     let cases = match against {
         RunTarget::Agent => with_agent(model, &all),
         _ => all.clone(),
@@ -76,7 +80,8 @@ fn count_run<'a>(model: &Model, cases: impl ExactSizeIterator<Item = &'a CaseRef
     let scored: Vec<bool> = (0..model.view.sets.len())
         .map(|set| is_only_scored(model, set))
         .collect();
-    if !scored.contains(&true) {
+    // One kind of sets only, which needs no look at each case.
+    if !scored.contains(&true) || !scored.contains(&false) {
         return all;
     }
     match cases.filter(|case| !scored[case.set]).count() {
@@ -108,6 +113,30 @@ pub(crate) fn scope(model: &Model) -> String {
         }
         _ => "case".into(),
     }
+}
+
+/// The hint of the command that runs [`cases_in_scope`].
+pub(crate) fn run_hint(model: &Model) -> String {
+    format!("run {}", scope(model))
+}
+
+/// The hint of [`run_again`].
+pub(crate) fn rerun_hint(model: &Model) -> String {
+    match is_nothing_run(model) {
+        true => format!(
+            "run all ({})",
+            count_run(model, model.view.browse.visible.iter())
+        ),
+        false => "rerun failed".into(),
+    }
+}
+
+/// Whether cases are listed, and no case of their sets has a result.
+pub(crate) fn is_nothing_run(model: &Model) -> bool {
+    let has_none = |set: usize| model.view.outcomes.totals(set).ended() == 0;
+    !model.is_on(Context::Run)
+        && !model.view.browse.visible.is_empty()
+        && model.sets_at_cursor().into_iter().all(has_none)
 }
 
 /// Runs only the current turn of the case screen.
@@ -158,9 +187,9 @@ pub(crate) fn judge_again(model: &mut Model) -> Vec<Effect> {
 /// How often failing cases are repeated.
 const REPEATS: u32 = 5;
 
-/// Asks whether to run the cases of [`rerun_failed`] several times: it is many times what a run of them costs.
-pub(crate) fn repeat_failing(model: &mut Model) -> Vec<Effect> {
-    let cases = failed_here(model);
+/// Asks whether to run [`cases_to_repeat`] several times: it is many times what a run of them costs.
+pub(crate) fn repeat(model: &mut Model) -> Vec<Effect> {
+    let (cases, failing) = cases_to_repeat(model);
     if against_of(model, &cases) == RunTarget::Saved {
         let why = "saved responses are the same each time; there is nothing to repeat";
         return notices::notify(model, why.into(), false);
@@ -171,13 +200,27 @@ pub(crate) fn repeat_failing(model: &mut Model) -> Vec<Effect> {
     };
     let count = cases.len();
     let title = match count {
-        1 => format!("Repeat the failing case {REPEATS} times?"),
-        _ => format!("Repeat {count} failing cases {REPEATS} times each?"),
+        1 => format!("Repeat the {failing}case {REPEATS} times?"),
+        _ => format!("Repeat {count} {failing}cases {REPEATS} times each?"),
     };
     let lines = vec![estimate(model, &cases, REPEATS, (1, None))];
     match &start(model, cases, RunTarget::AgentWith(Box::new(overrides)))[..] {
         [run] => confirm::open(model, title, lines, run.clone()),
         _ => Vec::new(),
+    }
+}
+
+/// The cases that [`repeat`] applies to: the selected ones, else those that did not pass, else those of [`cases_in_scope`]; and
+/// "failing " if they are those that did not pass.
+fn cases_to_repeat(model: &Model) -> (Vec<CaseRef>, &'static str) {
+    let is_selected = model.is_on(Context::Browse) && !model.view.browse.selected.is_empty();
+    let failed = match is_selected {
+        true => Vec::new(),
+        false => failed_here(model),
+    };
+    match failed.is_empty() {
+        true => (cases_in_scope(model), ""),
+        false => (failed, "failing "),
     }
 }
 
@@ -247,8 +290,14 @@ fn cost_of(model: &Model, case: CaseRef) -> Option<CaseCost> {
     })
 }
 
-/// Runs the listed cases that did not pass again; on the run screen, those of the run.
-pub(crate) fn rerun_failed(model: &mut Model) -> Vec<Effect> {
+/// Runs the listed cases that did not pass again; on the run screen, those of the run. If no case of the listed sets has a
+/// result, runs all that are listed.
+pub(crate) fn run_again(model: &mut Model) -> Vec<Effect> {
+    if is_nothing_run(model) {
+        let listed = model.view.browse.visible.to_vec();
+        let against = against_of(model, &listed);
+        return run_cases(model, listed, against);
+    }
     let cases = failed_here(model);
     let against = against_of(model, &cases);
     start(model, cases, against)
@@ -256,13 +305,7 @@ pub(crate) fn rerun_failed(model: &mut Model) -> Vec<Effect> {
 
 /// The listed cases that did not pass; on the run screen, those of the run.
 fn failed_here(model: &Model) -> Vec<CaseRef> {
-    let failing = |case: &CaseRef| {
-        model
-            .view
-            .outcomes
-            .get(*case)
-            .is_some_and(CaseOutcome::is_failing)
-    };
+    let failing = |case: &CaseRef| model.view.outcomes.is_failing(*case);
     match &model.run {
         Some(run) if model.is_on(Context::Run) => {
             let not_passed = run

@@ -52,6 +52,16 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     }
 }
 
+/// Opens the editor. If it opens at a value, an argument or a response, begins to type another one.
+pub(crate) fn open_at_value(model: &mut Model) -> Vec<Effect> {
+    let mut effects = open(model);
+    let at = screen(model).and_then(|edit| field(edit));
+    if matches!(at, Some(CaseField::Argument(..) | CaseField::Response(_))) {
+        effects.extend(edit_field(model));
+    }
+    effects
+}
+
 /// Takes the value that the agent gave the field under the cursor; if the draft has it already, the next one.
 pub(crate) fn take_actual(model: &mut Model) -> Vec<Effect> {
     let Some(edit) = screen(model) else {
