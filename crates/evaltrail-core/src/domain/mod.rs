@@ -112,6 +112,7 @@ pub use number::{
     finite_number, float_of, plain_json, plain_members, plausible_count, plausible_seconds,
     python_json, special_number, value_text,
 };
+pub use packed_cases::{CompressedCases, MAX_COMPRESSED_CASES};
 pub use planned_cases::{PlannedCase, PlannedCases, TooLarge};
 pub use program::ProgramSpec;
 pub use protocol::{

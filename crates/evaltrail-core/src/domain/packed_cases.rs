@@ -1,19 +1,64 @@
-//! The binary form of the cases of a plan, compressed: a quarter of the size of the list, most of it the content hashes.
+//! The cases of a plan in files: as a list in JSON, or in a compressed binary form, which has a quarter of the size, most of it
+//! content hashes.
 
 use super::{PlannedCase, PlannedCases, Quarantine};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::{Deserialize, Serialize};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// The length of a content hash in hexadecimal digits (`SetFile::content_hash`).
 const HASH_DIGITS: usize = 32;
 /// Fewer cases are written as a list in JSON, which is easier to read.
 const MIN_COMPRESSED: usize = 1000;
 /// The maximum ratio of the size of cases to their compressed size in a plan, so that a short plan cannot make its reader use
-/// much memory. The ratio of cases with content hashes is less than 3.
-const MAX_RATIO: usize = 20;
+/// much memory. The ratio of cases with content hashes and short ids is less than 3.
+const MAX_RATIO: usize = 8;
+/// The maximum number of cases of a plan that is read in the compressed form.
+pub const MAX_COMPRESSED_CASES: usize = 5_000_000;
+
+/// A list of cases.
+impl Serialize for PlannedCases {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}
+
+/// Reads a list of cases, or [`CompressedCases`].
+impl<'de> Deserialize<'de> for PlannedCases {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PlannedCases, D::Error> {
+        deserializer.deserialize_any(CasesVisitor)
+    }
+}
+
+struct CasesVisitor;
+
+impl<'de> Visitor<'de> for CasesVisitor {
+    type Value = PlannedCases;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter.write_str("a list of cases, or compressed cases")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<PlannedCases, A::Error> {
+        let mut cases = PlannedCases::default();
+        while let Some(case) = list.next_element::<PlannedCase>()? {
+            cases.push(case).map_err(serde::de::Error::custom)?;
+        }
+        cases.shrink_to_fit();
+        Ok(cases)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<PlannedCases, A::Error> {
+        let compressed = CompressedCases::deserialize(MapAccessDeserializer::new(map))?;
+        let damaged = || serde::de::Error::custom("the compressed cases are damaged");
+        compressed.cases().ok_or_else(damaged)
+    }
+}
 
 /// The columns of the cases.
 #[derive(Default, Serialize, Deserialize)]
@@ -23,7 +68,8 @@ struct Columns {
     texts: String,
     /// Content hashes as bytes.
     hashes: Vec<[u8; HASH_DIGITS / 2]>,
-    quarantines: BTreeMap<usize, String>,
+    /// The quarantines by the position of the case, as JSON, because some of their fields are left out when they are empty.
+    quarantines: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -31,55 +77,60 @@ struct PackedCase {
     set: u32,
     /// The position in the file, less that of the case before and 1: usually 0.
     skipped: i64,
-    id_length: u32,
+    id_length: usize,
     /// The length of the content hash in `texts`; `None` if it is in `hashes`.
-    content_length: Option<u32>,
+    content_length: Option<usize>,
 }
 
-/// The compressed form of the cases.
-pub(super) fn packed_cases(cases: &PlannedCases) -> Vec<u8> {
-    let mut columns = Columns::default();
-    let mut last = -1;
-    for (at, case) in cases.iter().enumerate() {
-        let hash = hash_bytes(&case.content);
-        columns.texts.push_str(&case.eval_id);
-        match hash {
-            Some(hash) => columns.hashes.push(hash),
-            None => columns.texts.push_str(&case.content),
+impl PlannedCases {
+    /// The binary form.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut columns = Columns::default();
+        let mut quarantines: BTreeMap<usize, &Quarantine> = BTreeMap::new();
+        let mut last = -1;
+        for (at, case) in self.iter().enumerate() {
+            let hash = hash_bytes(&case.content);
+            columns.texts.push_str(&case.eval_id);
+            match hash {
+                Some(hash) => columns.hashes.push(hash),
+                None => columns.texts.push_str(&case.content),
+            }
+            // A position in a file and the number of a set are at most `u32::MAX` (`PlannedCases::push`).
+            let index = case.index as i64;
+            columns.rows.push(PackedCase {
+                set: case.set as u32,
+                skipped: index - last - 1,
+                id_length: case.eval_id.len(),
+                content_length: hash.is_none().then_some(case.content.len()),
+            });
+            last = index;
+            quarantines.extend(self.quarantine(at).map(|quarantine| (at, quarantine)));
         }
-        // The numbers are those of `PlannedCases::push`, and fit.
-        let index = case.index as i64;
-        columns.rows.push(PackedCase {
-            set: case.set as u32,
-            skipped: index - last - 1,
-            id_length: case.eval_id.len() as u32,
-            content_length: hash.is_none().then_some(case.content.len() as u32),
-        });
-        last = index;
-        if let Some(quarantine) = &case.quarantine {
-            // As JSON, because some of its fields are left out when they are empty.
-            let text = serde_json::to_string(quarantine).unwrap_or_default();
-            columns.quarantines.insert(at, text);
-        }
+        // Writing to memory does not fail.
+        columns.quarantines = serde_json::to_string(&quarantines).unwrap_or_default();
+        lz4_flex::compress_prepend_size(&postcard::to_stdvec(&columns).unwrap_or_default())
     }
-    // Writing to memory does not fail.
-    lz4_flex::compress_prepend_size(&postcard::to_stdvec(&columns).unwrap_or_default())
+
+    /// Reads the binary form. `None` if it is damaged.
+    pub fn of_bytes(bytes: &[u8]) -> Option<PlannedCases> {
+        cases_of_columns(&lz4_flex::decompress_size_prepended(bytes).ok()?)
+    }
 }
 
-/// The cases of [`packed_cases`]. `None` if the bytes are damaged.
-pub(super) fn unpacked_cases(bytes: &[u8]) -> Option<PlannedCases> {
-    let columns = lz4_flex::decompress_size_prepended(bytes).ok()?;
-    let (columns, rest): (Columns, _) = postcard::take_from_bytes(&columns).ok()?;
+/// The cases of the binary form of [`Columns`]. `None` if it is damaged.
+fn cases_of_columns(columns: &[u8]) -> Option<PlannedCases> {
+    let (columns, rest): (Columns, _) = postcard::take_from_bytes(columns).ok()?;
     let Columns {
         rows,
         texts,
         hashes,
-        mut quarantines,
+        quarantines,
     } = columns;
+    let mut quarantines: BTreeMap<usize, Quarantine> = serde_json::from_str(&quarantines).ok()?;
     let (mut cases, mut texts, mut hashes) = (PlannedCases::default(), &texts[..], hashes.iter());
     let mut last = -1_i64;
-    let mut text = |length: u32| {
-        let (text, rest) = texts.split_at_checked(length as usize)?;
+    let mut text = |length: usize| {
+        let (text, rest) = texts.split_at_checked(length)?;
         texts = rest;
         Some(text)
     };
@@ -90,10 +141,7 @@ pub(super) fn unpacked_cases(bytes: &[u8]) -> Option<PlannedCases> {
             Some(length) => Cow::Borrowed(text(length)?),
             None => Cow::Owned(hash_text(hashes.next()?)),
         };
-        let quarantine = match quarantines.remove(&at) {
-            Some(text) => Some(Cow::Owned(serde_json::from_str::<Quarantine>(&text).ok()?)),
-            None => None,
-        };
+        let quarantine = quarantines.remove(&at).map(Cow::Owned);
         let (set, index) = (row.set as usize, usize::try_from(last).ok()?);
         cases
             .push(PlannedCase {
@@ -107,7 +155,7 @@ pub(super) fn unpacked_cases(bytes: &[u8]) -> Option<PlannedCases> {
     }
     cases.shrink_to_fit();
     let is_whole =
-        rest.is_empty() && text(1).is_none() && hashes.next().is_none() && quarantines.is_empty();
+        rest.is_empty() && texts.is_empty() && hashes.next().is_none() && quarantines.is_empty();
     is_whole.then_some(cases)
 }
 
@@ -138,36 +186,41 @@ fn hash_text(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// The form of the cases of a large plan in JSON.
+/// The cases of a large plan in JSON. [`PlannedCases`] are read from this form as well as from a list.
 #[derive(Serialize, Deserialize)]
-pub(super) struct CompressedCases<'a> {
+pub struct CompressedCases<'a> {
     /// The number of cases.
     count: usize,
-    /// [`packed_cases`] in Base64.
+    /// [`PlannedCases::to_bytes`] in Base64.
     #[serde(borrow)]
     lz4: Cow<'a, str>,
 }
 
 impl CompressedCases<'_> {
-    /// The form of cases. `None` if there are few, which are written as a list, or if they are compressed too well to be read.
-    pub(super) fn new(cases: &PlannedCases) -> Option<CompressedCases<'static>> {
-        if cases.len() < MIN_COMPRESSED {
+    /// The compressed form of cases. `None` if there are fewer than 1,000, which are easier to read as a list, or if the
+    /// compressed form could not be read again.
+    pub fn new(cases: &PlannedCases) -> Option<CompressedCases<'static>> {
+        let count = cases.len();
+        if !(MIN_COMPRESSED..=MAX_COMPRESSED_CASES).contains(&count) {
             return None;
         }
-        let packed = packed_cases(cases);
+        let packed = cases.to_bytes();
         has_plausible_size(&packed).then(|| CompressedCases {
-            count: cases.len(),
+            count,
             lz4: STANDARD.encode(&packed).into(),
         })
     }
 
     /// The cases. `None` if the text is damaged.
-    pub(super) fn cases(&self) -> Option<PlannedCases> {
+    fn cases(&self) -> Option<PlannedCases> {
         let packed = STANDARD.decode(self.lz4.as_bytes()).ok()?;
-        if !has_plausible_size(&packed) {
+        if self.count > MAX_COMPRESSED_CASES || !has_plausible_size(&packed) {
             return None;
         }
-        unpacked_cases(&packed).filter(|cases| cases.len() == self.count)
+        let columns = lz4_flex::decompress_size_prepended(&packed).ok()?;
+        // The columns begin with the number of cases. It is checked before memory is reserved for them.
+        let (count, _): (usize, _) = postcard::take_from_bytes(&columns).ok()?;
+        (count == self.count).then(|| cases_of_columns(&columns))?
     }
 }
 
@@ -223,59 +276,86 @@ mod tests {
             of in prop::collection::vec((any::<u32>(), any::<u32>(), ".{0,9}", "([0-9a-f]{32}|[0-9A-F]{32}|.{0,5})", any::<bool>()), 0..20),
         ) {
             let cases = cases(&of);
-            prop_assert_eq!(unpacked_cases(&packed_cases(&cases)), Some(cases));
+            prop_assert_eq!(PlannedCases::of_bytes(&cases.to_bytes()), Some(cases));
         }
     }
 
     #[test]
     fn damaged_bytes_are_refused_or_read() {
-        let bytes = packed_cases(&numbered(40));
+        let bytes = numbered(40).to_bytes();
         for length in 0..bytes.len() {
-            assert_eq!(unpacked_cases(&bytes[..length]), None, "{length}");
+            assert_eq!(PlannedCases::of_bytes(&bytes[..length]), None, "{length}");
         }
         // Not the size at the beginning: a claim of gigabytes is refused by `CompressedCases`.
         for at in 4..bytes.len() {
             let mut changed = bytes.clone();
             changed[at] ^= 1;
-            let read = unpacked_cases(&changed);
+            let read = PlannedCases::of_bytes(&changed);
             read.iter().flat_map(PlannedCases::iter).for_each(drop);
         }
     }
 
-    #[test]
-    fn large_plan_is_compressed_in_json() {
-        let few = serde_json::to_string(&numbered(999)).unwrap();
-        assert!(few.starts_with("[{\"set\":0"), "{}", &few[..40]);
-        let cases = numbered(20_000);
-        let text = serde_json::to_string(&cases).unwrap();
-        assert!(text.len() < 40 * cases.len(), "{} bytes", text.len());
-        assert_eq!(serde_json::from_str::<PlannedCases>(&text).unwrap(), cases);
-        let value = serde_json::to_value(&cases).unwrap();
-        assert_eq!(
-            serde_json::from_value::<PlannedCases>(value.clone()).unwrap(),
-            cases
-        );
-        let refused = |change: &dyn Fn(&mut serde_json::Value)| {
-            let mut value = value.clone();
-            change(&mut value);
-            serde_json::from_value::<PlannedCases>(value)
-                .unwrap_err()
-                .to_string()
-        };
-        let error = "the compressed cases are damaged";
-        assert_eq!(refused(&|plan| plan["count"] = 19_999.into()), error);
-        // 4 GB, as the first four bytes claim.
-        let claim = STANDARD.encode([255; 40]);
-        assert_eq!(refused(&|plan| plan["lz4"] = claim.as_str().into()), error);
-        assert_eq!(refused(&|plan| plan["lz4"] = "?".into()), error);
+    fn compressed(cases: &PlannedCases) -> serde_json::Value {
+        serde_json::to_value(CompressedCases::new(cases).unwrap()).unwrap()
     }
 
     #[test]
-    fn plan_that_is_compressed_too_well_is_a_list() {
-        let same = |_| (0, 7, String::new(), String::new(), false);
-        let cases = cases(&(0..200_000).map(same).collect::<Vec<_>>());
-        let text = serde_json::to_string(&cases).unwrap();
-        assert!(text.starts_with("[{"), "{}", &text[..40]);
+    fn large_plan_is_read_from_its_compressed_form() {
+        assert!(CompressedCases::new(&numbered(999)).is_none());
+        let cases = numbered(20_000);
+        let value = compressed(&cases);
+        let text = value.to_string();
+        assert!(text.len() < 40 * cases.len(), "{} bytes", text.len());
         assert_eq!(serde_json::from_str::<PlannedCases>(&text).unwrap(), cases);
+        assert_eq!(
+            serde_json::from_value::<PlannedCases>(value).unwrap(),
+            cases
+        );
+        let list = serde_json::to_string(&cases).unwrap();
+        assert!(list.starts_with("[{\"set\":0"), "{}", &list[..40]);
+        assert_eq!(serde_json::from_str::<PlannedCases>(&list).unwrap(), cases);
+    }
+
+    #[test]
+    fn compressed_cases_with_false_claims_are_bad() {
+        let value = compressed(&numbered(1_000));
+        let refused = |change: &dyn Fn(&mut serde_json::Value)| {
+            let mut value = value.clone();
+            change(&mut value);
+            let error = serde_json::from_value::<PlannedCases>(value).unwrap_err();
+            assert_eq!(error.to_string(), "the compressed cases are damaged");
+        };
+        refused(&|plan| plan["count"] = 999.into());
+        refused(&|plan| plan["lz4"] = "?".into());
+        // 4 GB, as the first four bytes claim.
+        let claim = STANDARD.encode([255; 40]);
+        refused(&|plan| plan["lz4"] = claim.as_str().into());
+        // Many more cases than `count`, of which each takes no byte of the compressed form.
+        let bomb = STANDARD.encode(equal(200_000).to_bytes());
+        refused(&|plan| plan["lz4"] = bomb.as_str().into());
+    }
+
+    /// Cases that are compressed to almost nothing.
+    fn equal(count: usize) -> PlannedCases {
+        let same: Case = (0, 7, String::new(), String::new(), false);
+        PlannedCases::new((0..count).map(|_| case(&same))).unwrap()
+    }
+
+    #[test]
+    fn cases_that_are_compressed_too_well_stay_a_list() {
+        assert!(CompressedCases::new(&equal(200_000)).is_none());
+    }
+
+    #[test]
+    fn text_that_belongs_to_no_case_is_damage() {
+        let columns = Columns {
+            texts: "é".into(),
+            quarantines: "{}".into(),
+            ..Columns::default()
+        };
+        assert_eq!(
+            cases_of_columns(&postcard::to_stdvec(&columns).unwrap()),
+            None
+        );
     }
 }

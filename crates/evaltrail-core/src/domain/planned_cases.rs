@@ -1,10 +1,7 @@
 //! The cases of a plan, in little memory: a plan may have millions.
 
 use super::Quarantine;
-use super::packed_cases::{CompressedCases, packed_cases, unpacked_cases};
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -189,16 +186,6 @@ impl PlannedCases {
         self.quarantines.get(&case)
     }
 
-    /// The binary form.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        packed_cases(self)
-    }
-
-    /// Reads the binary form. `None` if it is damaged.
-    pub fn of_bytes(bytes: &[u8]) -> Option<PlannedCases> {
-        unpacked_cases(bytes)
-    }
-
     /// Gives back memory that was reserved for further cases.
     pub fn shrink_to_fit(&mut self) {
         self.places.shrink_to_fit();
@@ -209,47 +196,6 @@ impl PlannedCases {
 impl fmt::Debug for PlannedCases {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
         formatter.debug_list().entries(self.iter()).finish()
-    }
-}
-
-/// A list of cases, or their compressed form if there are many.
-impl Serialize for PlannedCases {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match CompressedCases::new(self) {
-            Some(compressed) => compressed.serialize(serializer),
-            None => serializer.collect_seq(self.iter()),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for PlannedCases {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PlannedCases, D::Error> {
-        deserializer.deserialize_any(CasesVisitor)
-    }
-}
-
-struct CasesVisitor;
-
-impl<'de> Visitor<'de> for CasesVisitor {
-    type Value = PlannedCases;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        formatter.write_str("a list of cases, or compressed cases")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<PlannedCases, A::Error> {
-        let mut cases = PlannedCases::default();
-        while let Some(case) = list.next_element::<PlannedCase>()? {
-            cases.push(case).map_err(serde::de::Error::custom)?;
-        }
-        cases.shrink_to_fit();
-        Ok(cases)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<PlannedCases, A::Error> {
-        let compressed = CompressedCases::deserialize(MapAccessDeserializer::new(map))?;
-        let damaged = || serde::de::Error::custom("the compressed cases are damaged");
-        compressed.cases().ok_or_else(damaged)
     }
 }
 

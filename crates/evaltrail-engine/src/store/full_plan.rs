@@ -1,7 +1,7 @@
 //! `whole_plan.json`: the plan of all shards, in the folder of the run of each of them.
 
 use super::evaltrail_folder::EvaltrailFolder;
-use super::plan_file::{PLAN, check_plan, each_path, invalid, plan_text};
+use super::plan_file::{PLAN, check_plan, each_path, invalid, list_plan_text};
 use evaltrail_core::domain::RunPlan;
 use serde::Deserialize;
 use std::fs;
@@ -24,7 +24,7 @@ pub struct AllShardsPlan {
 
 /// The text of the plan of all shards.
 pub fn full_plan_text(whole: &AllShardsPlan, workspace: &Path) -> serde_json::Result<String> {
-    let plan = plan_text(&whole.plan, workspace, None, 0)?;
+    let plan = list_plan_text(&whole.plan, workspace)?;
     let (split, problems) = (
         serde_json::to_string(&whole.split)?,
         serde_json::to_string(&whole.problems)?,

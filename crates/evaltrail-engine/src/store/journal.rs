@@ -675,7 +675,7 @@ mod tests {
         let run = RunFolder::create(folder.path(), &plan(), None).unwrap();
         let path = run.path().join("run.json");
         let text = fs::read_to_string(&path).unwrap();
-        assert!(text.starts_with("{\n  \"format\": 5,"), "{text}");
+        assert!(text.starts_with("{\n  \"format\": 4,"), "{text}");
         let load = |text: String| {
             fs::write(&path, text).unwrap();
             load_run(run.path(), None)
@@ -686,27 +686,22 @@ mod tests {
             .replace("  \"signature\": \"\",\n", "")
             .replace("  \"number\": 0,\n", "");
         assert_eq!(
-            load(old.replace("  \"format\": 5,\n", "")),
+            load(old.replace("  \"format\": 4,\n", "")),
             Ok(3),
             "format 1 had no name"
         );
         assert_eq!(
-            load(old.replace("\"format\": 5", "\"format\": 2")),
+            load(old.replace("\"format\": 4", "\"format\": 2")),
             Ok(3),
             "format 2 had no signature"
         );
         assert_eq!(
-            load(text.replace("\"format\": 5", "\"format\": 3")),
+            load(text.replace("\"format\": 4", "\"format\": 3")),
             Ok(3),
             "format 3 had no blocks"
         );
-        assert_eq!(
-            load(text.replace("\"format\": 5", "\"format\": 4")),
-            Ok(3),
-            "format 4 had no compressed cases"
-        );
         assert!(
-            load(text.replace("\"format\": 5", "\"format\": 6"))
+            load(text.replace("\"format\": 4", "\"format\": 6"))
                 .unwrap_err()
                 .contains("newer evaltrail")
         );
@@ -714,6 +709,28 @@ mod tests {
             load(text.replacen("\"set\": 0", "\"set\": 99", 1))
                 .unwrap_err()
                 .contains("the run has only 1")
+        );
+    }
+
+    #[test]
+    fn large_plan_is_compressed_and_signed() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut plan = plan();
+        let case = |index: usize| PlannedCase {
+            set: 0,
+            index,
+            eval_id: format!("case {index}").into(),
+            content: format!("{index:032x}").into(),
+            quarantine: None,
+        };
+        plan.cases = PlannedCases::new((0..1_000).map(case)).unwrap();
+        let run = RunFolder::create(folder.path(), &plan, None).unwrap();
+        let text = fs::read_to_string(run.path().join("run.json")).unwrap();
+        assert!(text.starts_with("{\n  \"format\": 5,"), "{text}");
+        assert!(!text.contains("case 999"), "{text}");
+        assert_eq!(
+            load_run(run.path(), None).unwrap().state.plan.cases,
+            plan.cases
         );
     }
 

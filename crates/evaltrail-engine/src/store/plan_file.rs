@@ -4,14 +4,18 @@
 
 use super::evaltrail_folder::EvaltrailFolder;
 use super::run_key::{RunKey, SIGNATURE_LENGTH};
-use evaltrail_core::domain::{JudgeSpec, PlannedCases, PlannedSet, RunOptions, RunPlan};
+use evaltrail_core::domain::{
+    CompressedCases, JudgeSpec, MAX_COMPRESSED_CASES, PlannedCases, PlannedSet, RunOptions, RunPlan,
+};
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// The version of the format in which runs are written. Version 1 had no version number and no content hashes of cases;
-/// version 2 had no signatures, and its paths were absolute; version 3 had no blocks in the journal; version 4 had the cases of
-/// large plans as a list.
+/// version 2 had no signatures, and its paths were absolute; version 3 had no blocks in the journal; version 4 has no compressed
+/// cases, and is still written for plans that have a list of cases.
 pub const RUN_FORMAT: u64 = 5;
+/// The version of runs whose cases are a list.
+const LIST_FORMAT: u64 = 4;
 
 pub(super) const PLAN: &str = "run.json";
 /// The prefix of the signed data. With it, a signed line of a journal is not a valid plan.
@@ -56,24 +60,49 @@ struct WrittenPlan<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: &'a Option<String>,
     sets: &'a [PlannedSet],
-    cases: &'a PlannedCases,
+    cases: WrittenCases<'a>,
     options: &'a RunOptions,
     judge: &'a JudgeSpec,
 }
 
-/// The file's text.
+/// The cases of a plan as they are written.
+#[derive(serde::Serialize)]
+#[serde(untagged)]
+enum WrittenCases<'a> {
+    List(&'a PlannedCases),
+    Compressed(CompressedCases<'a>),
+}
+
+/// The file's text. The cases are compressed if there are many.
 pub(super) fn plan_text(
     plan: &RunPlan,
     workspace: &Path,
     key: Option<&RunKey>,
     number: u64,
 ) -> serde_json::Result<String> {
+    let compressed = CompressedCases::new(&plan.cases).map(WrittenCases::Compressed);
+    let cases = compressed.unwrap_or(WrittenCases::List(&plan.cases));
+    text_of_plan(plan, cases, workspace, (key, number))
+}
+
+/// The text of a plan that is not signed and has a list of cases, so that it is the same on all machines: the compressed form
+/// may differ.
+pub(super) fn list_plan_text(plan: &RunPlan, workspace: &Path) -> serde_json::Result<String> {
+    text_of_plan(plan, WrittenCases::List(&plan.cases), workspace, (None, 0))
+}
+
+fn text_of_plan(
+    plan: &RunPlan,
+    cases: WrittenCases,
+    workspace: &Path,
+    (key, number): (Option<&RunKey>, u64),
+) -> serde_json::Result<String> {
     let RunPlan {
         run_id,
         started,
         commit,
         sets,
-        cases,
+        cases: _,
         options,
         judge,
     } = plan;
@@ -81,7 +110,10 @@ pub(super) fn plan_text(
     each_path(&mut sets, |path| relative_to(workspace, path));
     let (signature, sets, judge) = ("", &sets[..], &judge.without_secrets());
     let written = WrittenPlan {
-        format: RUN_FORMAT,
+        format: match cases {
+            WrittenCases::List(_) => LIST_FORMAT,
+            WrittenCases::Compressed(_) => RUN_FORMAT,
+        },
         signature,
         number,
         run_id,
@@ -102,7 +134,7 @@ pub(super) fn plan_text(
 }
 
 /// The maximum number of attempts of a run.
-pub const MAX_ATTEMPTS: usize = 5_000_000;
+pub const MAX_ATTEMPTS: usize = MAX_COMPRESSED_CASES;
 
 /// Checks that every case is of a set of the plan, and that there are not too many attempts.
 pub(super) fn check_plan(plan: &RunPlan) -> io::Result<()> {
