@@ -285,7 +285,7 @@ fn set_json(
 ) -> Value {
     let file = &open.file;
     let notes = read_notes(&set.path).unwrap_or_default();
-    let results = case_results((&open.file, &open.digest), &set.path, &notes, past);
+    let results = case_results((&open.file, Some(&open.digest)), &set.path, &notes, past);
     let count = |status: Status| {
         results
             .iter()
@@ -358,7 +358,7 @@ fn list_set(
 ) {
     let file = &open.file;
     let notes = read_notes(&set.path).unwrap_or_default();
-    let results = case_results((&open.file, &open.digest), &set.path, &notes, past);
+    let results = case_results((&open.file, Some(&open.digest)), &set.path, &notes, past);
     let count = file.len();
     let cases_word = if count == 1 { "case " } else { "cases" };
     let words = result_text(&results, count, has_mixed_criteria(history, set, &results));

@@ -45,7 +45,7 @@ pub(super) fn only_failed(
             };
             let notes = read_notes(&selection.set.path).unwrap_or_default();
             let results = case_results(
-                (&open.file, &open.digest),
+                (&open.file, Some(&open.digest)),
                 &selection.set.path,
                 &notes,
                 &past.results,

@@ -12,6 +12,7 @@ use evaltrail_core::domain::{AttemptKey, CaseKey, CaseNotes, EndedAttempt, RunRe
 use evaltrail_core::formats::SetFile;
 use evaltrail_engine::config::{CRITERIA_FILE, FILE_NAME};
 use evaltrail_engine::history::place;
+use evaltrail_engine::store::MAX_ATTEMPTS;
 use jiff::Timestamp;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -165,7 +166,8 @@ impl Model {
             .position(|set| set.path.path == *path)?;
         let index = match &self.view.sets[set].read {
             Some(file) => place(file, &planned.eval_id, &planned.content)?,
-            None => planned.index,
+            // Outcomes are kept by position: a plan of another user may claim any.
+            None => Some(planned.index).filter(|index| *index < MAX_ATTEMPTS)?,
         };
         Some(CaseRef { set, index })
     }

@@ -44,9 +44,10 @@ pub(crate) fn history(context: &TaskContext, files: &ReadFiles) -> PastResults {
         .for_each(|results| {
             for of_file in results.chunk_by_mut(|a, b| Arc::ptr_eq(&a.origin, &b.origin)) {
                 if let Some((file, digest)) = by_path.get(of_file[0].origin.file.as_path()) {
+                    let is_version = of_file[0].is_of_version(file, digest);
                     of_file
                         .iter_mut()
-                        .for_each(|result| result.find_in(file, digest));
+                        .for_each(|result| result.find_in(file, is_version));
                 }
             }
         });

@@ -1,6 +1,6 @@
 //! The latest results of cases, compared with the cases as they are now: re-evaluated where a case was edited after its run.
 
-use super::latest::{CASES_AT_LEAST, PastResult};
+use super::latest::{CASES_AT_LEAST, CasePlace, PastResult};
 use evaltrail_core::domain::{Attempt, Derivation, EndedAttempt, RunBy, RunRef, Status, Variant};
 use evaltrail_core::formats::{Notes, SetFile};
 use evaltrail_core::metrics::reevaluated_attempt;
@@ -40,52 +40,53 @@ impl CaseResult {
 }
 
 /// The latest results of the cases of a file, by position. Results of single turns are left out. `digest` is the SHA-256 of
-/// the file: its cases are the ones that were run where it was run in this version. It is empty if it is not known.
+/// the file if it is known: where the file is the version that was run, its cases are not compared with those that were run.
 pub fn case_results(
-    (file, digest): (&SetFile, &str),
+    (file, digest): (&SetFile, Option<&str>),
     path: &Path,
     notes: &Notes,
     past: &[PastResult],
 ) -> Vec<CaseResult> {
-    let of_file: Vec<&PastResult> = past
-        .iter()
-        .filter(|result| result.origin.file == *path && result.turn().is_none())
-        .collect();
-    let found: Vec<Option<(usize, Option<bool>)>> = of_file
-        .par_iter()
-        .with_min_len(CASES_AT_LEAST)
-        .map(|result| result.search(file, digest))
-        .collect();
     // The newest run comes last and replaces older ones.
-    let mut latest: Vec<Option<(&PastResult, Option<bool>)>> = vec![None; file.len()];
-    for (result, found) in of_file.into_iter().zip(found) {
-        let entry = found.and_then(|(at, is_same)| Some((latest.get_mut(at)?, is_same)));
-        if let Some((entry, is_same)) = entry {
-            *entry = Some((result, is_same));
+    let mut latest: Vec<Option<(&PastResult, CasePlace)>> = vec![None; file.len()];
+    for results in past.chunk_by(|a, b| Arc::ptr_eq(&a.origin, &b.origin)) {
+        if results[0].origin.file != *path {
+            continue;
+        }
+        let is_version = digest.is_some_and(|digest| results[0].is_of_version(file, digest));
+        let found: Vec<Option<CasePlace>> = results
+            .par_iter()
+            .with_min_len(CASES_AT_LEAST)
+            .map(|result| result.search(file, is_version))
+            .collect();
+        let found = results.iter().zip(found);
+        for (result, place) in found.filter(|(result, _)| result.turn().is_none()) {
+            if let Some(place) = place {
+                latest[place.index] = Some((result, place));
+            }
         }
     }
-    let of = |index: usize| {
-        let (result, is_same) = latest[index]?;
-        let is_same = || is_same.unwrap_or_else(|| result.is_same_content(file, index));
+    let of = |(result, place): (&PastResult, CasePlace)| {
+        let is_same = || place.is_unchanged || result.is_same_content(file, place.index);
         let again = match has_no_variants(notes, result) && is_same() {
             true => None,
-            false => reevaluate(file, notes, index, &result.attempts),
+            false => reevaluate(file, notes, place.index, &result.attempts),
         };
         let (edited, attempts) = match again {
             Some(attempts) => (true, attempts),
             None => (false, result.attempts.clone()),
         };
-        Some(CaseResult {
-            index,
+        CaseResult {
+            index: place.index,
             run: result.origin.run.clone(),
             attempts,
             edited,
-        })
+        }
     };
-    (0..latest.len())
+    latest
         .into_par_iter()
         .with_min_len(CASES_AT_LEAST)
-        .filter_map(of)
+        .filter_map(|found| found.map(of))
         .collect()
 }
 

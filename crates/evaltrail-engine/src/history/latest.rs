@@ -81,29 +81,52 @@ pub struct FoundCase {
     pub is_same: bool,
 }
 
+/// Where a case is in a file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CasePlace {
+    pub(super) index: usize,
+    /// Whether its content is the same as when it was run. If not, it is not known.
+    pub(super) is_unchanged: bool,
+}
+
 impl PastResult {
-    /// Searches for the case, so that it does not have to be done where nobody may wait for it. `digest` is the SHA-256
-    /// of the file.
-    pub fn find_in(&mut self, file: &Arc<SetFile>, digest: &str) {
-        let found = self.search(file, digest);
-        self.found = found.map(|(index, is_same)| FoundCase {
+    /// Searches for the case, so that it does not have to be done where nobody may wait for it. `is_version` tells whether the
+    /// file [is the version that was run](PastResult::is_of_version).
+    pub fn find_in(&mut self, file: &Arc<SetFile>, is_version: bool) {
+        let found = self.search(file, is_version);
+        self.found = found.map(|place| FoundCase {
             file: file.clone(),
-            index,
-            is_same: is_same.unwrap_or_else(|| self.is_content_of(file, index)),
+            index: place.index,
+            is_same: place.is_unchanged || self.is_content_of(file, place.index),
         });
     }
 
-    /// The position of the case in a file, and whether its content is the same as when it was run where that is known without
-    /// reading the case: in the version of the file that was run. `digest` is the SHA-256 of the file, or empty if it is not
-    /// known.
-    pub(super) fn search(&self, file: &SetFile, digest: &str) -> Option<(usize, Option<bool>)> {
-        let is_there = |at: &usize| {
-            !digest.is_empty() && self.origin.digest == digest && file.eval_id(*at) == *self.eval_id
-        };
-        match self.planned.filter(is_there) {
-            Some(index) => Some((index, Some(true))),
-            None => Some((place(file, &self.eval_id, &self.content)?, None)),
-        }
+    /// Whether a file is the version that was run, so that all cases of the run are where they were, unchanged. `digest` is the
+    /// SHA-256 of the file. Mapped columns and the initial session are part of the content of each case of a file, but not of
+    /// the file: they are compared by the content of this case.
+    pub fn is_of_version(&self, file: &SetFile, digest: &str) -> bool {
+        !digest.is_empty()
+            && self.origin.digest == digest
+            && self
+                .planned_in(file)
+                .is_some_and(|at| self.is_content_of(file, at))
+    }
+
+    /// The position at which the case was planned, if the file has a case with its id there.
+    fn planned_in(&self, file: &SetFile) -> Option<usize> {
+        self.planned
+            .filter(|at| *at < file.len() && file.eval_id(*at) == *self.eval_id)
+    }
+
+    /// Where the case is in a file.
+    pub(super) fn search(&self, file: &SetFile, is_version: bool) -> Option<CasePlace> {
+        let planned = self.planned_in(file).filter(|_| is_version);
+        let is_unchanged = planned.is_some();
+        let index = planned.or_else(|| place(file, &self.eval_id, &self.content))?;
+        Some(CasePlace {
+            index,
+            is_unchanged,
+        })
     }
 
     /// Whether the case at this position has the content that was run.
@@ -450,4 +473,69 @@ fn of_adk(
             .push(Arc::new(ended_attempt(&file, at, key, case, in_memory)));
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evaltrail_core::formats::{ColumnMap, FileHints};
+
+    const ROWS: &str = "{\"id\": \"a\", \"prompt\": \"p\", \"response\": \"r\", \"reference\": \"x\", \"other\": \"y\"}\n";
+
+    fn rows(columns: &str) -> SetFile {
+        let columns = ColumnMap::parse(columns).unwrap();
+        let read_as = FileHints {
+            columns,
+            ..FileHints::default()
+        };
+        SetFile::open_as(Arc::from(ROWS), "rows", &read_as).unwrap()
+    }
+
+    fn result(file: &SetFile, eval_id: &str, planned: usize) -> PastResult {
+        let run = RunRef {
+            id: "r".into(),
+            started: String::new(),
+            by: RunBy::Foreign,
+        };
+        let origin = ResultOrigin {
+            file: "rows.jsonl".into(),
+            run: Arc::new(run),
+            digest: "d".into(),
+        };
+        PastResult {
+            origin: Arc::new(origin),
+            eval_id: eval_id.into(),
+            content: file.content_hash(0),
+            attempts: Vec::new(),
+            planned: Some(planned),
+            found: None,
+        }
+    }
+
+    #[test]
+    fn version_is_that_of_file_and_columns() {
+        let file = rows("");
+        let known = result(&file, "a", 0);
+        assert!(known.is_of_version(&file, "d"));
+        let place = known.search(&file, true).unwrap();
+        assert_eq!((place.index, place.is_unchanged), (0, true));
+        assert!(!known.is_of_version(&file, "e"), "other bytes");
+        assert!(!known.is_of_version(&file, ""), "of an unknown digest");
+        let other = rows("reference=other");
+        assert!(
+            !known.is_of_version(&other, "d"),
+            "another column is the reference"
+        );
+        let place = known.search(&other, false).unwrap();
+        assert_eq!((place.index, place.is_unchanged), (0, false));
+    }
+
+    /// A plan can claim any position, and a position after the last case has the id that nothing has.
+    #[test]
+    fn position_outside_the_file_is_not_used() {
+        let file = rows("");
+        let claimed = result(&file, "", u32::MAX as usize);
+        assert!(!claimed.is_of_version(&file, "d"));
+        assert!(claimed.search(&file, true).is_none());
+    }
 }

@@ -200,7 +200,7 @@ impl CollectedAgent {
     ) -> bool {
         let notes = read_notes(&set.path).unwrap_or_default();
         let mut results: BTreeMap<usize, CaseResult> =
-            case_results((file, ""), &set.path, &notes, past)
+            case_results((file, None), &set.path, &notes, past)
                 .into_iter()
                 .map(|result| (result.index, result))
                 .collect();

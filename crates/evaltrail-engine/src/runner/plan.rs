@@ -294,7 +294,7 @@ fn cases_to_split(
     let results = if past.is_empty() {
         Vec::new()
     } else {
-        case_results((file, &open.digest), &set.path, notes, past)
+        case_results((file, Some(&open.digest)), &set.path, notes, past)
     };
     let mean = |result: &CaseResult| {
         let known: Vec<f64> = result

@@ -149,7 +149,12 @@ impl SetPlanner<'_> {
         if query.is_empty() {
             return Ok(chosen);
         }
-        let results = case_results((file, &open.digest), &selection.set.path, notes, self.past);
+        let results = case_results(
+            (file, Some(&open.digest)),
+            &selection.set.path,
+            notes,
+            self.past,
+        );
         let results: HashMap<usize, CaseResult> = results
             .into_iter()
             .map(|result| (result.index, result))
