@@ -5,7 +5,11 @@ use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::model::Model;
 use evaltrail_core::analysis::{FailureGroup, FailureGroups, group_failures};
 use evaltrail_core::domain::{Cause, causes_of_worst_attempt};
-use std::collections::HashMap;
+use rayon::prelude::*;
+use rustc_hash::FxHashSet;
+
+/// The least number of neighbouring cases whose causes are worth another thread.
+const READ_TOGETHER: usize = 1024;
 
 /// Failures that share a cause, or share none with another one.
 pub(crate) struct CauseGroup {
@@ -19,8 +23,10 @@ pub(crate) struct CauseGroup {
 fn failures(model: &Model, cases: &[CaseRef]) -> (Vec<CaseRef>, FailureGroups) {
     let causes_of =
         |case: &CaseRef| causes_of_worst_attempt(&model.view.outcomes.get(*case)?.attempts);
+    // Each first look at a summary decompresses it together with others.
     let failed: Vec<(CaseRef, &[Cause])> = cases
-        .iter()
+        .par_iter()
+        .with_min_len(READ_TOGETHER)
         .filter_map(|case| Some((*case, causes_of(case)?)))
         .collect();
     let found = group_failures(failed.iter().map(|(_, causes)| *causes));
@@ -85,11 +91,14 @@ fn group_of(failed: &[CaseRef], what: Narrowing, members: Vec<usize>) -> CauseGr
     }
 }
 
-/// Orders failures by group, the largest first. Cases that did not fail keep their order after them.
-pub(crate) fn sort_by_cause(model: &Model, cases: &mut [CaseRef]) {
+/// These cases with the failures by group, the largest first. Cases that did not fail keep their order after them.
+pub(crate) fn sorted_by_cause(model: &Model, cases: &[CaseRef]) -> Vec<CaseRef> {
     let groups = by_cause(model, cases);
-    let members = groups.iter().flat_map(|(_, members)| members);
-    let places: HashMap<CaseRef, usize> =
-        members.enumerate().map(|(at, case)| (*case, at)).collect();
-    cases.sort_by_key(|case| places.get(case).copied().unwrap_or(usize::MAX));
+    let mut sorted: Vec<CaseRef> = groups
+        .into_iter()
+        .flat_map(|(_, members)| members)
+        .collect();
+    let failures: FxHashSet<CaseRef> = sorted.iter().copied().collect();
+    sorted.extend(cases.iter().filter(|case| !failures.contains(case)));
+    sorted
 }

@@ -1,6 +1,6 @@
 //! The list of cases: which are listed, in which order, and the cursor.
 
-use crate::explorer::case_list::causes::{CauseGroup, cause_groups, sort_by_cause};
+use crate::explorer::case_list::causes::{CauseGroup, cause_groups, sorted_by_cause};
 use crate::explorer::case_list::filtered_case::ListedCase;
 use crate::explorer::case_list::trend::first_failed_run;
 use crate::explorer::shared::case_list::{NarrowedTo, Pane, TreeNode};
@@ -92,7 +92,7 @@ pub(crate) fn relist(model: &mut Model) {
     }
     match model.view.browse.order {
         ListOrder::File => {}
-        ListOrder::Cause => sort_by_cause(model, &mut visible),
+        ListOrder::Cause => visible = sorted_by_cause(model, &visible),
         ListOrder::Failing => visible = failing_first(&model.view.outcomes, &visible),
         ListOrder::NewlyFailing => {
             visible.sort_by_cached_key(|case| Reverse(first_failed_run(model, *case)));

@@ -1,4 +1,4 @@
-//! Values of cases, found by position in constant time: a set may have a million cases, and some keys ask for all of them.
+//! Values of cases, found by position in constant time: a set may have a million cases, and lists read the values of all.
 
 use crate::explorer::shared::case_ref::CaseRef;
 
@@ -58,15 +58,15 @@ impl<T> CaseTable<T> {
         self.sets.iter().flatten().flatten()
     }
 
-    /// All cases with their values, in their order.
-    pub fn into_values(self) -> impl Iterator<Item = (CaseRef, T)> {
+    /// All cases with a value, in their order.
+    pub fn into_cases(self) -> impl Iterator<Item = (CaseRef, T)> {
         self.sets.into_iter().enumerate().flat_map(|(set, values)| {
             let values = values.into_iter().enumerate();
             values.filter_map(move |(index, value)| Some((CaseRef { set, index }, value?)))
         })
     }
 
-    /// All cases with their values, in their order.
+    /// All cases with a value that can be changed, in their order.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (CaseRef, &mut T)> {
         self.sets.iter_mut().enumerate().flat_map(|(set, values)| {
             let values = values.iter_mut().enumerate();
@@ -94,21 +94,19 @@ impl<T: PartialEq> PartialEq for CaseTable<T> {
     }
 }
 
-impl<T> FromIterator<(CaseRef, T)> for CaseTable<T> {
-    fn from_iter<I: IntoIterator<Item = (CaseRef, T)>>(values: I) -> CaseTable<T> {
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    fn table(values: impl IntoIterator<Item = (CaseRef, u8)>) -> CaseTable<u8> {
         let mut table = CaseTable::default();
         for (case, value) in values {
             table.insert(case, value);
         }
         table
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use std::collections::BTreeMap;
 
     proptest! {
         #[test]
@@ -116,18 +114,20 @@ mod tests {
             let case = |set, index| CaseRef { set, index };
             let values: Vec<(CaseRef, u8)> = values.into_iter().map(|(set, index, value)| (case(set, index), value)).collect();
             let map: BTreeMap<CaseRef, u8> = values.iter().copied().collect();
-            let table: CaseTable<u8> = values.iter().copied().collect();
+            let mut table = table(values.iter().copied());
             prop_assert_eq!(table.len(), map.len());
             prop_assert!(table.iter().eq(map.iter().map(|(case, value)| (*case, value))));
             prop_assert!(table.values().eq(map.values()));
-            prop_assert!(table.clone().into_values().eq(map.clone()));
-            let reversed: CaseTable<u8> = map.iter().rev().map(|(case, value)| (*case, *value)).collect();
+            prop_assert!(table.clone().into_cases().eq(map.clone()));
+            let reversed = self::table(map.iter().rev().map(|(case, value)| (*case, *value)));
             prop_assert!(table == reversed);
             for set in 0..5 {
                 for index in 0..21 {
                     prop_assert_eq!(table.get(case(set, index)), map.get(&case(set, index)));
+                    prop_assert_eq!(table.remove(case(set, index)), map.get(&case(set, index)).copied());
                 }
             }
+            prop_assert!(table == CaseTable::default());
         }
     }
 }

@@ -6,9 +6,10 @@ use crate::explorer::shared::set_view::CaseSummary;
 use evaltrail_core::domain::Query;
 use evaltrail_core::formats::SetFile;
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// The number of neighbouring cases that are tested by one thread.
+/// The least number of neighbouring cases that are worth another thread.
 const TESTED_TOGETHER: usize = 4096;
 
 /// A set whose cases are tested, as it was read.
@@ -51,9 +52,12 @@ impl MatchedCases {
         is_match: impl Fn(&FilteredSet, CaseRef) -> bool + Sync,
     ) -> MatchedCases {
         let cases = if before.contains_all(&sets, query) {
+            let by_number: FxHashMap<usize, &FilteredSet> =
+                sets.iter().map(|set| (set.set, set)).collect();
             let is_left = |case: &&CaseRef| {
-                let set = sets.iter().find(|set| set.set == case.set);
-                set.is_some_and(|set| is_match(set, **case))
+                by_number
+                    .get(&case.set)
+                    .is_some_and(|set| is_match(set, **case))
             };
             let cases = before.cases.par_iter().with_min_len(TESTED_TOGETHER);
             cases.filter(is_left).copied().collect()

@@ -49,7 +49,7 @@ pub struct CaseOutcome {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcomes {
     cases: CaseTable<CaseOutcome>,
-    /// [`CaseOutcome::worst`] of each case, where a million of them are read in a millisecond.
+    /// [`CaseOutcome::worst`] of each case, in a table of its own because it is read of all listed cases for each frame.
     statuses: CaseTable<Status>,
     totals: FxHashMap<usize, Totals>,
     /// For each set, the flaky cases by their worst status.
@@ -185,8 +185,9 @@ impl Outcomes {
         self.insert(case, outcome);
     }
 
-    /// Sets the outcome of a case that has none.
+    /// Sets the outcome of a case.
     fn insert(&mut self, case: CaseRef, outcome: CaseOutcome) {
+        self.remove(case);
         count(&mut self.totals, &mut self.flaky, case.set, &outcome);
         let runs = self.runs.entry(case.set).or_default();
         match runs.get_mut(&outcome.run) {
@@ -393,7 +394,7 @@ impl Outcomes {
         // Attempts of single turns are not re-evaluated, so they are dropped.
         let before = std::mem::take(self);
         self.version = version;
-        for (case, outcome) in before.cases.into_values() {
+        for (case, outcome) in before.cases.into_cases() {
             if let Some(case) = new(case) {
                 self.insert(case, outcome);
             }

@@ -32,23 +32,23 @@ impl CasePair {
 
 /// The cases of the second run with those of the first run, then those of the first run alone.
 pub(super) fn paired(before: &RunToCompare, after: &RunToCompare) -> Vec<CasePositions> {
-    let mut lost: Vec<usize> = cases_with_results(before).collect();
-    let mut here: Vec<CasePositions> = cases_with_results(after)
+    let mut unpaired: Vec<usize> = cases_with_results(before).collect();
+    let mut pairs: Vec<CasePositions> = cases_with_results(after)
         .map(|at| (None, Some(at)))
         .collect();
-    let same = common_start(before, after, &lost, &here);
-    for (pair, other) in here.iter_mut().zip(lost.drain(..same)) {
-        pair.0 = Some(other);
+    let same = common_start(before, after, &unpaired, &pairs);
+    for (pair, at) in pairs.iter_mut().zip(unpaired.drain(..same)) {
+        pair.0 = Some(at);
     }
-    pair_by(before, after, &mut lost, &mut here, |run, case| {
+    pair_by(before, after, &mut unpaired, &mut pairs, |run, case| {
         Some((name_of(run, case), run.plan.cases.content_hash(case)))
     });
-    pair_by(before, after, &mut lost, &mut here, |run, case| {
+    pair_by(before, after, &mut unpaired, &mut pairs, |run, case| {
         Some(name_of(run, case))
     });
-    pair_by(before, after, &mut lost, &mut here, expectation_of);
-    here.extend(lost.into_iter().map(|at| (Some(at), None)));
-    here
+    pair_by(before, after, &mut unpaired, &mut pairs, expectation_of);
+    pairs.extend(unpaired.into_iter().map(|at| (Some(at), None)));
+    pairs
 }
 
 /// How many cases at the beginning of both runs have the same name and content, one after the other. They are pairs whatever
@@ -56,8 +56,8 @@ pub(super) fn paired(before: &RunToCompare, after: &RunToCompare) -> Vec<CasePos
 fn common_start(
     before: &RunToCompare,
     after: &RunToCompare,
-    lost: &[usize],
-    here: &[CasePositions],
+    unpaired: &[usize],
+    pairs: &[CasePositions],
 ) -> usize {
     let mut sets: FxHashMap<(usize, usize), bool> = FxHashMap::default();
     let mut is_same = |(a, (_, b)): (&usize, &CasePositions)| {
@@ -72,39 +72,39 @@ fn common_start(
             && before.plan.cases.eval_id(a) == after.plan.cases.eval_id(b)
             && is_same_content(before, a, after, b)
     };
-    lost.iter()
-        .zip(here)
+    unpaired
+        .iter()
+        .zip(pairs)
         .take_while(|pair| is_same(*pair))
         .count()
 }
 
-/// Pairs the cases of the second run in `here` that have no other with the cases of the first run in `lost` that have the
-/// same key, in their order.
+/// Pairs the cases of the second run that are not paired yet with those of the first run in `unpaired` that have the same key,
+/// in their order.
 fn pair_by<'a, K: Eq + Hash>(
     before: &'a RunToCompare<'a>,
     after: &'a RunToCompare<'a>,
-    lost: &mut Vec<usize>,
-    here: &mut [CasePositions],
+    unpaired: &mut Vec<usize>,
+    pairs: &mut [CasePositions],
     key: impl Fn(&'a RunToCompare<'a>, usize) -> Option<K>,
 ) {
-    let open = || here.iter().filter(|(other, _)| other.is_none());
-    if lost.is_empty() || open().next().is_none() {
+    if unpaired.is_empty() || pairs.iter().all(|(at, _)| at.is_some()) {
         return;
     }
     // The keys are texts of files, which may be chosen so that they collide in a faster hash.
     let mut by_key: HashMap<K, VecDeque<usize>> = HashMap::new();
-    for &at in lost.iter() {
+    for &at in unpaired.iter() {
         if let Some(key) = key(before, at) {
             by_key.entry(key).or_default().push_back(at);
         }
     }
-    let mut paired: FxHashSet<usize> = FxHashSet::default();
-    for (other, at) in here.iter_mut().filter(|(other, _)| other.is_none()) {
+    let mut found: FxHashSet<usize> = FxHashSet::default();
+    for (before, at) in pairs.iter_mut().filter(|(before, _)| before.is_none()) {
         let key = at.and_then(|at| key(after, at));
-        *other = key.and_then(|key| by_key.get_mut(&key)?.pop_front());
-        paired.extend(*other);
+        *before = key.and_then(|key| by_key.get_mut(&key)?.pop_front());
+        found.extend(*before);
     }
-    lost.retain(|at| !paired.contains(at));
+    unpaired.retain(|at| !found.contains(at));
 }
 
 fn cases_with_results(run: &RunState) -> impl Iterator<Item = usize> {
