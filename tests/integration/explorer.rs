@@ -227,6 +227,12 @@ fn rerun_key_runs_all_where_nothing_was_run() {
             .hint_now
             .unwrap()(model)
     };
+    assert_eq!(press(&mut model, "R"), [], "past results are still read");
+    let (ticket, results) = (model.ticket(), Vec::new().into());
+    update(
+        &mut model,
+        Msg::Results(ResultMsg::History { ticket, results }),
+    );
     assert_eq!(hint(&model), "run all (10)");
     let all: Vec<CaseRef> = (0..10).map(|at| case(0, at)).collect();
     let start = Effect::Run(RunEffect::Start(all, RunTarget::Agent));
@@ -257,7 +263,13 @@ fn repeat_key_takes_selection_failures_or_case() {
         vec![case(0, 1), case(0, 3)],
     );
     assert_eq!(repeated(&mut model), failing);
-    press(&mut model, "g space");
+    press(&mut model, "enter");
+    let open = model.open_case().unwrap().at;
+    assert_eq!(
+        repeated(&mut model),
+        ("Repeat the case 5 times?".into(), vec![open])
+    );
+    press(&mut model, "L q g space");
     let selected = ("Repeat the case 5 times?".into(), vec![case(0, 0)]);
     assert_eq!(repeated(&mut model), selected);
     let mut model = with_run(&[Passed, Passed]);

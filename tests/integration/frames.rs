@@ -94,6 +94,11 @@ fn sample(size: (u16, u16)) -> Model {
         );
     }
     keys(&mut model, "left g j j right");
+    let (ticket, results) = (model.ticket(), Vec::new().into());
+    update(
+        &mut model,
+        Msg::Results(ResultMsg::History { ticket, results }),
+    );
     model
 }
 

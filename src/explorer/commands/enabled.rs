@@ -12,6 +12,7 @@ use crate::explorer::shared::enabled::{Enabled, can_run, run_in_progress};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::screen;
 use crate::explorer::shown_case::draw_lines;
+use evaltrail_core::diff::AcceptablePart;
 use evaltrail_core::domain::Status;
 use std::sync::LazyLock;
 
@@ -79,11 +80,18 @@ pub(crate) fn can_rerun(model: &Model) -> Enabled {
     has_failing(model)
 }
 
-/// Whether the editor would open at a difference of the case on the screen.
+/// Whether the marked difference of the case on the screen is that of an argument or a response.
 pub(crate) fn can_edit_value(model: &Model) -> Enabled {
     can_edit(model)?;
     let marked = model.open_case().and_then(|case| case.current_piece());
-    marked.map(drop).ok_or("no difference is marked")
+    let piece = marked.ok_or("no difference is marked")?;
+    let is_value = matches!(
+        piece.piece,
+        AcceptablePart::Argument { .. } | AcceptablePart::Response
+    );
+    is_value
+        .then_some(())
+        .ok_or("the marked difference is not one value")
 }
 
 /// Whether there is something that [`start::run_again`] would run.

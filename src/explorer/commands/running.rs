@@ -153,7 +153,7 @@ pub static REPEAT: Command = Command {
         name: "repeat",
         default_keys: &["K"],
     },
-    help: "run the selected cases, those that did not pass, or the case 5 times, to tell flaky cases from broken ones; asks first",
+    help: "run the case on the screen, the selected cases, or those that did not pass 5 times, to tell flaky cases from broken ones; asks first",
     contexts: SCREENS,
     enabled: can_repeat,
     run: start::repeat,

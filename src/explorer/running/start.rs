@@ -9,6 +9,7 @@ use crate::explorer::shared::effect::{Effect, RunEffect};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
 use crate::explorer::shared::run_target::{RunOverrides, RunTarget};
+use crate::explorer::shared::ticket::Ticket;
 use evaltrail_core::domain::counted;
 use evaltrail_core::domain::{EndedAttempt, JudgeUsage, Status, seconds_text};
 use std::collections::BTreeSet;
@@ -131,10 +132,12 @@ pub(crate) fn rerun_hint(model: &Model) -> String {
     }
 }
 
-/// Whether cases are listed, and no case of their sets has a result.
+/// Whether cases are listed, and no case of their sets has a result. Not before the results of past runs were read.
 pub(crate) fn is_nothing_run(model: &Model) -> bool {
     let has_none = |set: usize| model.view.outcomes.totals(set).ended() == 0;
-    !model.is_on(Context::Run)
+    let are_results_read = model.history != Ticket::default();
+    are_results_read
+        && !model.is_on(Context::Run)
         && !model.view.browse.visible.is_empty()
         && model.sets_at_cursor().into_iter().all(has_none)
 }
@@ -184,13 +187,13 @@ pub(crate) fn judge_again(model: &mut Model) -> Vec<Effect> {
     start(model, cases, RunTarget::Recorded(Arc::new(kept)))
 }
 
-/// How often failing cases are repeated.
+/// How often [`repeat`] runs each case.
 const REPEATS: u32 = 5;
 
 /// Asks whether to run [`cases_to_repeat`] several times: it is many times what a run of them costs.
 pub(crate) fn repeat(model: &mut Model) -> Vec<Effect> {
-    let (cases, failing) = cases_to_repeat(model);
-    if against_of(model, &cases) == RunTarget::Saved {
+    let (cases, is_of_failing) = cases_to_repeat(model);
+    if !cases.is_empty() && against_of(model, &cases) == RunTarget::Saved {
         let why = "saved responses are the same each time; there is nothing to repeat";
         return notices::notify(model, why.into(), false);
     }
@@ -199,6 +202,7 @@ pub(crate) fn repeat(model: &mut Model) -> Vec<Effect> {
         ..RunOverrides::default()
     };
     let count = cases.len();
+    let failing = if is_of_failing { "failing " } else { "" };
     let title = match count {
         1 => format!("Repeat the {failing}case {REPEATS} times?"),
         _ => format!("Repeat {count} {failing}cases {REPEATS} times each?"),
@@ -210,18 +214,18 @@ pub(crate) fn repeat(model: &mut Model) -> Vec<Effect> {
     }
 }
 
-/// The cases that [`repeat`] applies to: the selected ones, else those that did not pass, else those of [`cases_in_scope`]; and
-/// "failing " if they are those that did not pass.
-fn cases_to_repeat(model: &Model) -> (Vec<CaseRef>, &'static str) {
-    let is_selected = model.is_on(Context::Browse) && !model.view.browse.selected.is_empty();
-    let failed = match is_selected {
-        true => Vec::new(),
-        false => failed_here(model),
-    };
-    match failed.is_empty() {
-        true => (cases_in_scope(model), ""),
-        false => (failed, "failing "),
+/// The cases that [`repeat`] applies to, and whether they are chosen because they did not pass: on the run screen, those of the
+/// run that did not pass; on the case screen, that case; else the selected ones, else the listed ones that did not pass, else
+/// those of [`cases_in_scope`].
+fn cases_to_repeat(model: &Model) -> (Vec<CaseRef>, bool) {
+    let is_chosen = model.open_case().is_some() || !model.view.browse.selected.is_empty();
+    if model.is_on(Context::Run) || !is_chosen {
+        let failed = failed_here(model);
+        if model.is_on(Context::Run) || !failed.is_empty() {
+            return (with_agent(model, &failed), true);
+        }
     }
+    (with_agent(model, &cases_in_scope(model)), false)
 }
 
 /// How many attempts a run of these cases has and, judging by the results that are shown, how long it takes and what judges
