@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn compressed_cases_with_false_claims_are_bad() {
+    fn false_claims_of_compressed_cases_are_refused() {
         let value = compressed(&numbered(1_000));
         let refused = |change: &dyn Fn(&mut serde_json::Value)| {
             let mut value = value.clone();
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn cases_that_are_compressed_too_well_stay_a_list() {
+    fn cases_of_no_size_are_not_compressed() {
         assert!(CompressedCases::new(&equal(200_000)).is_none());
     }
 
