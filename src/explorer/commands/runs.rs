@@ -180,6 +180,7 @@ pub static EXPORT_RUN: Command = Command {
         default_keys: &["ctrl-s"],
     },
     help: "write the run, without known secrets, to one file for `evaltrail open`, or to a report: .html, .md, .xml, .json, .csv",
+    hint: Some("export"),
     access: Access::Reads,
     contexts: &[Context::Runs],
     enabled: runs::can_export,

@@ -16,13 +16,22 @@ pub struct ExportedFile {
     pub not_recorded: Option<String>,
 }
 
-/// Writes a run, without known secrets, to a file. Errors: the run or one of its attempts cannot be read, or the file
-/// cannot be written.
+/// Writes a run, without known secrets, to a file. Errors: the run or one of its attempts cannot be read, the file cannot be
+/// written, or [its name promises another format](export_name_problem).
 pub fn export_as_named(
     workspace: &Workspace,
     run: &LoadedRun,
     to: &Path,
 ) -> io::Result<ExportedFile> {
+    if let Some(problem) = export_name_problem(to) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+    }
+    if let Some(folder) = to.parent().filter(|folder| !folder.as_os_str().is_empty())
+        && !folder.is_dir()
+    {
+        let problem = format!("there is no folder {}", folder.display());
+        return Err(io::Error::new(io::ErrorKind::NotFound, problem));
+    }
     let Some(format) = format_of(to) else {
         export(workspace, run, to)?;
         return Ok(ExportedFile {
@@ -41,6 +50,17 @@ pub fn export_as_named(
     Ok(ExportedFile {
         report: Some(format),
         not_recorded: recorded.err().map(|error| error.to_string()),
+    })
+}
+
+/// Why a run is not written to a file of this name: its ending is that of another format. `None` if it is written.
+pub fn export_name_problem(file: &Path) -> Option<String> {
+    let ending = file.extension()?.to_str()?;
+    let is_of_a_format =
+        matches!(ending.len(), 1..=5) && ending.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let is_known = format_of(file).is_some() || ["evaltrail", "gz"].contains(&ending);
+    (is_of_a_format && !is_known).then(|| {
+        format!(".{ending} is not a format of reports; use .html, .md, .xml, .json or .csv, or .evaltrail for the run itself")
     })
 }
 
@@ -83,6 +103,24 @@ mod tests {
         ] {
             let found = format_of(Path::new(file)).map(|format| format.name);
             assert_eq!(found, expected, "{file}");
+        }
+    }
+
+    #[test]
+    fn ending_of_another_format_is_refused() {
+        for file in ["run.pdf", "a/run.htm", "run.TXT"] {
+            let problem = export_name_problem(Path::new(file)).unwrap_or_default();
+            assert!(problem.contains(".html, .md"), "{file}: {problem}");
+        }
+        for file in [
+            "run",
+            "run.evaltrail",
+            "run.html",
+            "run.json.gz",
+            "run.2026-11-28",
+            "run.v2",
+        ] {
+            assert_eq!(export_name_problem(Path::new(file)), None, "{file}");
         }
     }
 }

@@ -27,7 +27,7 @@ mod vertex;
 pub use attempt_lines::{attempt_line, reason_lines};
 pub use comparison::{ComparedRuns, started_text};
 pub use coverage::{AgentReport, coverage_html, coverage_json, coverage_markdown, coverage_text};
-pub use exported_file::{ExportedFile, export_as_named};
+pub use exported_file::{ExportedFile, export_as_named, export_name_problem};
 pub use format::{EarlierRuns, ReportFormat};
 pub use github::github_annotations;
 pub use json::write_json_report;

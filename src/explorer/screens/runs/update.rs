@@ -17,9 +17,10 @@ use crate::explorer::shared::ticket::Ticket;
 use crate::explorer::{opened_run, what_if};
 use evaltrail_core::domain::counted;
 use evaltrail_engine::history::{History, RunSummary};
+use evaltrail_engine::report::export_name_problem;
 use evaltrail_engine::store::{file_id, run_name_error};
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Shows the runs of the folder. Those that were shown last are visible until they are read again.
@@ -252,7 +253,10 @@ impl Purpose for ExportFile {
     }
 
     fn wrong(&self, _: &Model, typed: &str) -> Option<String> {
-        typed.trim().is_empty().then(|| "a file is needed".into())
+        match typed.trim() {
+            "" => Some("a file is needed".into()),
+            name => export_name_problem(Path::new(name)),
+        }
     }
 
     fn accept(&self, _: &mut Model, typed: &str) -> Vec<Effect> {
