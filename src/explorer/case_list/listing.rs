@@ -3,7 +3,7 @@
 use crate::explorer::case_list::causes::{CauseGroup, cause_groups, sorted_by_cause};
 use crate::explorer::case_list::filtered_case::ListedCase;
 use crate::explorer::case_list::trend::first_failed_run;
-use crate::explorer::shared::case_list::{NarrowedTo, Pane, TreeNode};
+use crate::explorer::shared::case_list::{BrowseState, NarrowedTo, Pane, TreeNode};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::cyclic_search::next_row;
@@ -52,7 +52,16 @@ pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
     let browse = &model.view.browse;
     let is_in_list = model.is_on(Context::Browse);
     let is_first_next = forward && is_in_list && browse.has_new_results && browse.cursor == 0;
-    let from = (!is_first_next).then_some(browse.cursor);
+    let moved_from = browse
+        .moved_from
+        .filter(|(case, _)| browse.visible.get(browse.cursor) == Some(case));
+    let from = match moved_from {
+        _ if is_first_next => None,
+        // The case that followed is in the row that it left.
+        Some((_, row)) if forward => row.checked_sub(1),
+        Some((_, row)) => Some(row.min(browse.visible.len())),
+        None => Some(browse.cursor),
+    };
     let is_failing = |row: usize| {
         let worst = model.view.outcomes.worst(browse.visible[row]);
         worst.is_some_and(|status| status != Status::Passed)
@@ -62,6 +71,7 @@ pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
     };
     let browse = &mut model.view.browse;
     browse.has_new_results &= !is_in_list;
+    browse.moved_from = None;
     browse.cursor = found.row;
     browse.pane = Pane::Cases;
     match found.wrap_notice(from, forward, "case that did not pass") {
@@ -109,6 +119,7 @@ pub(crate) fn relist(model: &mut Model) {
     }
     let browse = &mut model.view.browse;
     let row_of = |case: CaseRef| visible.iter().position(|other| *other == case);
+    let row_before = browse.cursor;
     browse.edited = browse.edited.filter(|edited| edited.cursor_on == before);
     let edited = browse.edited.and_then(|edited| row_of(edited.case));
     let last = visible.len().saturating_sub(1);
@@ -120,6 +131,24 @@ pub(crate) fn relist(model: &mut Model) {
         edited.cursor_on = visible.get(browse.cursor).copied();
     }
     browse.visible = visible;
+    note_move(browse, before, row_before);
+}
+
+/// Notes the row that the case under the cursor left, if it is still under the cursor, and only results have changed.
+fn note_move(browse: &mut BrowseState, before: Option<CaseRef>, row_before: usize) {
+    let listed = (browse.node, browse.filter.clone(), browse.order);
+    let is_same_list = std::mem::replace(&mut browse.listed, listed.clone()) == listed;
+    let now = browse.visible.get(browse.cursor).copied();
+    let case = now.filter(|_| is_same_list && now == before);
+    match case {
+        None => browse.moved_from = None,
+        Some(case) if browse.cursor != row_before => {
+            // A case that moved twice left the list of failures where it was first.
+            let first = browse.moved_from.filter(|(moved, _)| *moved == case);
+            browse.moved_from = first.or(Some((case, row_before)));
+        }
+        Some(_) => {}
+    }
 }
 
 /// Rebuilds the list after results came in. A cursor on the first row stays there, so that it is on the first failing case.

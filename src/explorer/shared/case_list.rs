@@ -111,6 +111,11 @@ pub struct BrowseState {
     pub preview: Option<Box<CaseScreen>>,
     /// The case that was edited, to which the cursor returns.
     pub edited: Option<EditedCase>,
+    /// The case under the cursor and the row where it was, if it has moved since because results changed: the next case that did
+    /// not pass is the one that follows that row.
+    pub moved_from: Option<(CaseRef, usize)>,
+    /// What the list was built from last: the row of the tree, the filter, and the order.
+    pub listed: (usize, String, ListOrder),
     /// Whether the user has not done anything yet: until then, the cursor stays on the first row, whatever arrives.
     pub stays_first: bool,
     /// Whether there are new results since the user last went to a failing case.
@@ -139,6 +144,8 @@ impl BrowseState {
             hidden: BTreeSet::new(),
             preview: None,
             edited: None,
+            moved_from: None,
+            listed: (node, String::new(), ListOrder::File),
             stays_first: true,
             has_new_results: false,
             previewed: None,
