@@ -294,6 +294,43 @@ fn next_failing_goes_around() {
     assert_eq!(seen, [1, 3, 1, 3]);
 }
 
+/// A case that passes after an edit leaves the failing ones at the top of the list. The next one is the one that followed it.
+#[test]
+fn next_failing_continues_after_a_fixed_case() {
+    use Status::*;
+    let fix_second = |then: &str| {
+        let mut model = with_run(&[Failed, Failed, Failed, Failed]);
+        press(&mut model, "o n");
+        assert_eq!(model.current_case(), Some(case(0, 1)));
+        let SetState::Ready(_, digest) = &model.view.sets[0].state else {
+            panic!()
+        };
+        let digest = digest.clone();
+        let RunEvent::Finished(passed) = ended(1, Passed) else {
+            panic!()
+        };
+        let revision = model.view.outcomes.get(case(0, 1)).unwrap().revision;
+        let reevaluated = SetMsg::Reevaluated {
+            set: 0,
+            digest,
+            requested: vec![(case(0, 1), revision)],
+            results: vec![(case(0, 1), vec![passed])],
+        };
+        update(&mut model, Msg::Sets(reevaluated));
+        let on = (model.current_case(), model.view.browse.cursor);
+        assert_eq!(on, (Some(case(0, 1)), 3), "it stays under the cursor");
+        press(&mut model, then);
+        assert_eq!(
+            model.notice.as_ref().map(|notice| notice.text.as_str()),
+            None
+        );
+        model.current_case().unwrap()
+    };
+    assert_eq!(fix_second("n"), case(0, 2));
+    assert_eq!(fix_second("N"), case(0, 0));
+    assert_eq!(fix_second("n n"), case(0, 3));
+}
+
 #[test]
 fn a_run_can_be_ended_gently_and_at_once() {
     let mut model = sample();
@@ -667,6 +704,31 @@ fn the_palette_gives_any_command_of_the_screen() {
         press(&mut model, "enter"),
         [Effect::Terminal(TerminalEffect::Quit)]
     );
+}
+
+/// A command of another screen is found by its name, and says where it is. Without it, scattered letters of its name would find
+/// commands that change files.
+#[test]
+fn palette_names_commands_of_other_screens() {
+    let mut model = sample();
+    press(&mut model, ":");
+    "export"
+        .chars()
+        .for_each(|letter| drop(press(&mut model, &letter.to_string())));
+    let found = |model: &Model| -> Vec<&str> {
+        let palette = model.dialog::<Palette>().unwrap();
+        palette
+            .picker
+            .found
+            .iter()
+            .map(|(command, _)| command.name())
+            .collect()
+    };
+    assert_eq!(found(&model), ["export"]);
+    assert_eq!(press(&mut model, "enter"), []);
+    let notice = model.notice.as_ref().map(|notice| notice.text.as_str());
+    assert_eq!(notice, Some("export is a command of other screens: runs"));
+    assert!(model.is_on(Context::Browse));
 }
 
 #[test]

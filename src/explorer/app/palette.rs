@@ -1,6 +1,7 @@
 //! The command palette: fuzzy search for commands by name or description.
 
 use crate::explorer::commands::{COMMANDS, Command};
+use crate::explorer::shared::context::Context;
 use crate::explorer::shared::dialog;
 use crate::explorer::shared::effect::{Effect, ScreenRequest};
 use crate::explorer::shared::layout::Layout;
@@ -18,7 +19,7 @@ use tui_input::InputRequest;
 const NAMES: u16 = 20;
 const KEYS: u16 = 10;
 
-/// Commands of the current screen to choose from.
+/// Commands of the current screen to choose from. Those of other screens are found by their names, and only say where they are.
 #[derive(Debug)]
 pub struct Palette {
     /// The matching commands.
@@ -56,12 +57,36 @@ impl Palette {
             }
         }
         let typed = self.picker.input.value();
+        let mut others: Vec<&'static Command> = commands_elsewhere(context, typed);
+        others.retain(|command| {
+            self.picker
+                .found
+                .iter()
+                .all(|(_, name)| name != command.name())
+        });
+        let others = others
+            .into_iter()
+            .map(|command| (command, command.name().to_string()));
+        self.picker.found.extend(others);
         let has_words = |(command, name): &(&Command, String)| {
             contains_words(typed, name) || contains_words(typed, command.help)
         };
         if self.picker.found.iter().any(has_words) {
             self.picker.found.retain(has_words);
         }
+    }
+}
+
+/// The commands of other screens whose names have the typed words.
+fn commands_elsewhere(context: Context, typed: &str) -> Vec<&'static Command> {
+    let is_named = |command: &&Command| {
+        !command.is_in(context)
+            && !command.screens().is_empty()
+            && contains_words(typed, command.name())
+    };
+    match typed.trim() {
+        "" => Vec::new(),
+        _ => COMMANDS.iter().copied().filter(is_named).collect(),
     }
 }
 
@@ -98,6 +123,9 @@ impl Dialog for Palette {
                    buffer: &mut Buffer| {
             put(buffer, area.x, area.y, NAMES - 1, name, style);
             let words = match command.is_enabled(model) {
+                _ if !command.is_in(model.screen_context()) => {
+                    format!("on another screen: {}", command.screens())
+                }
                 Ok(()) => command.help.to_string(),
                 Err(why) => format!("disabled: {why}"),
             };

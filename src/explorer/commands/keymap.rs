@@ -71,12 +71,8 @@ pub fn elsewhere(pressed: &[Key]) -> Vec<String> {
     let commands = COMMANDS.iter().filter(has);
     commands
         .filter_map(|command| {
-            let places: Vec<&str> = command
-                .contexts
-                .iter()
-                .filter_map(|context| context.screen())
-                .collect();
-            (!places.is_empty()).then(|| format!("{} ({})", command.name(), places.join(", ")))
+            let screens = command.screens();
+            (!screens.is_empty()).then(|| format!("{} ({screens})", command.name()))
         })
         .collect()
 }

@@ -227,6 +227,12 @@ impl Command {
     pub fn is_in(&self, context: Context) -> bool {
         self.contexts.contains(&context)
     }
+
+    /// The names of the screens where the command is available: "list, case". Empty if it is one of a dialog.
+    pub fn screens(&self) -> String {
+        let screens = self.contexts.iter().filter_map(|context| context.screen());
+        screens.collect::<Vec<_>>().join(", ")
+    }
 }
 
 fn only_read() -> &'static str {
