@@ -265,7 +265,7 @@ impl Outcomes {
 
     /// Whether no case has an outcome.
     pub fn is_empty(&self) -> bool {
-        self.cases.len() == 0
+        self.cases.is_empty()
     }
 
     /// Whether the outcome of a case is failing ([`CaseOutcome::is_failing`]). Fast enough to be asked about a million cases
