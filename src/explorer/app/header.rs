@@ -22,7 +22,7 @@ pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
         return;
     }
     let right = right_text(model);
-    let right_width = (right.width() as u16 + 2).min(area.width / 2);
+    let right_width = (right.width() as u16 + 2).min(area.width / 3 * 2);
     put_right(
         buffer,
         area.right() - 1,
@@ -54,13 +54,14 @@ pub(crate) fn banner(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut 
         (false, all) if all == more + fewer => format!("+{more} pass, {fewer} break"),
         (false, all) => format!("+{more} pass, {fewer} break, {all} change"),
     };
+    // On a small screen, the last ones are cut.
     let known = [
-        (&CHANGED_CASES, "list"),
-        (&WRITE_WHAT_IF, "write"),
         (
             &DROP_WHAT_IF,
             if what_if.is_written { "close" } else { "drop" },
         ),
+        (&WRITE_WHAT_IF, "write"),
+        (&CHANGED_CASES, "list"),
     ];
     let can_be_given = |(command, _): &(&Command, &str)| {
         command.is_in(model.context())
@@ -72,7 +73,7 @@ pub(crate) fn banner(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut 
         .map(|(id, word)| format!("  {} {word}", id.key()))
         .collect();
     let right = format!("{counts}{keys}");
-    let width = (right.width() as u16).min(area.width / 2);
+    let width = (right.width() as u16).min(area.width / 3 * 2);
     put_right(
         buffer,
         area.right() - 1,

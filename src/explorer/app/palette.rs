@@ -7,6 +7,7 @@ use crate::explorer::shared::effect::{Effect, ScreenRequest};
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::{Dialog, Model};
 use crate::explorer::shared::motion::Motion;
+use crate::explorer::shared::notices;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::picker::{Picker, contains_words, pick};
 use crate::explorer::widgets::text::{put, put_right};
@@ -100,14 +101,16 @@ impl Dialog for Palette {
         self.picker.scroll(motion);
     }
 
-    fn choose(&mut self, _: &mut Model) -> Option<Vec<Effect>> {
-        let chosen = self.picker.chosen();
-        Some(
-            chosen
-                .into_iter()
-                .map(|command| ScreenRequest::Command(command.id).into())
-                .collect(),
-        )
+    fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
+        let Some(command) = self.picker.chosen() else {
+            return Some(Vec::new());
+        };
+        if command.is_in(model.screen_context()) {
+            return Some(vec![ScreenRequest::Command(command.id).into()]);
+        }
+        let (name, screens) = (command.name(), command.screens());
+        let text = format!("{name} is a command of other screens: {screens}");
+        Some(notices::notify(model, text, false))
     }
 
     fn draw(

@@ -7,7 +7,6 @@ use crate::explorer::screens::{chat, edit, queue, runs};
 use crate::explorer::shared::command_names::CommandName;
 use crate::explorer::shared::effect::{Effect, ScreenRequest};
 use crate::explorer::shared::model::Model;
-use crate::explorer::shared::notices;
 
 /// Carries out the requests among these effects, and those that follow from them. Returns the other effects.
 pub(super) fn carry_out(model: &mut Model, effects: Vec<Effect>) -> Vec<Effect> {
@@ -56,13 +55,5 @@ fn run_command(model: &mut Model, name: &'static CommandName) -> Vec<Effect> {
     let command = COMMANDS
         .iter()
         .find(|command| std::ptr::eq(command.id, name));
-    match command {
-        None => Vec::new(),
-        Some(command) if command.is_in(model.screen_context()) => command.start(model),
-        Some(command) => {
-            let (name, screens) = (command.name(), command.screens());
-            let text = format!("{name} is a command of other screens: {screens}");
-            notices::notify(model, text, false)
-        }
-    }
+    command.map_or_else(Vec::new, |command| command.start(model))
 }

@@ -3,12 +3,15 @@
 use super::json::{Splice, TextChange};
 use crate::diff::diff_sequences;
 use crate::domain::is_hidden;
+use std::ops::Range;
 
-/// Longest line, in bytes, that is shown whole; of a longer one only the part around the change is shown.
+/// Longest line, in bytes, that is shown whole; of a longer one only what changes and the text around it is shown.
 const MAX_LINE_BYTES: usize = 200;
+/// The maximum length of what is shown of a line, in bytes.
+const MAX_SHOWN_BYTES: usize = 20_000;
 /// Lines of context around a change in a unified diff.
 const UNIFIED: usize = 3;
-/// How many bytes of a long line are shown before the change.
+/// How many bytes of a long line are shown before and after what changes.
 const LEAD: usize = 60;
 
 /// A line of a preview.
@@ -181,27 +184,42 @@ fn differing(old: &str, new: &str) -> Vec<PreviewLine> {
     for hunk in diff_sequences(&left, &right) {
         let (old, new) = (&old[hunk.left], &new[hunk.right]);
         if hunk.is_equal {
-            lines.extend(old.iter().map(|line| PreviewLine::Same(cut(line, 0))));
+            let start = |line: &&str| PreviewLine::Same(cut(line, 0..MAX_LINE_BYTES));
+            lines.extend(old.iter().map(start));
             continue;
         }
-        // A long line is cut around the first difference.
-        let same = match (old.first(), new.first()) {
-            (Some(a), Some(b)) => a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count(),
-            _ => 0,
+        let shown = |(at, line): (usize, &&str), others: &[&str]| {
+            let changed = others
+                .get(at)
+                .map_or(0..line.len(), |other| changed_part(line, other));
+            let (from, to) = (changed.start.saturating_sub(LEAD), changed.end + LEAD);
+            cut(line, from..to.min(from + MAX_SHOWN_BYTES))
         };
-        lines.extend(old.iter().map(|line| PreviewLine::Gone(cut(line, same))));
-        lines.extend(new.iter().map(|line| PreviewLine::New(cut(line, same))));
+        let gone = |line| PreviewLine::Gone(shown(line, new));
+        lines.extend(old.iter().enumerate().map(gone));
+        let added = |line| PreviewLine::New(shown(line, old));
+        lines.extend(new.iter().enumerate().map(added));
     }
     lines
 }
 
-/// The part of a long line around a byte offset.
-fn cut(line: &str, at: usize) -> String {
+/// The part of a line, in bytes, that another line does not have: without what both begin and end with.
+fn changed_part(line: &str, other: &str) -> Range<usize> {
+    let equal =
+        |pairs: &mut dyn Iterator<Item = (u8, u8)>| pairs.take_while(|(a, b)| a == b).count();
+    let start = equal(&mut line.bytes().zip(other.bytes()));
+    let (line, other) = (&line.as_bytes()[start..], &other.as_bytes()[start..]);
+    let end = equal(&mut line.iter().rev().copied().zip(other.iter().rev().copied()));
+    start..start + line.len() - end
+}
+
+/// A line, or a part of it if it is long.
+fn cut(line: &str, part: Range<usize>) -> String {
     if line.len() <= MAX_LINE_BYTES {
         return line.to_string();
     }
-    let start = line.floor_char_boundary(at.saturating_sub(LEAD));
-    let end = line.ceil_char_boundary((start + MAX_LINE_BYTES).min(line.len()));
+    let start = line.floor_char_boundary(part.start);
+    let end = line.ceil_char_boundary(part.end.min(line.len()));
     let (head, tail) = (
         if start > 0 { "…" } else { "" },
         if end < line.len() { "…" } else { "" },
@@ -220,6 +238,36 @@ mod tests {
             patch,
             "--- /dev/null\n+++ b/a.evalset.json\n@@ -0,0 +1,2 @@\n+{\n+}\n"
         );
+    }
+
+    /// Whatever is saved is seen, however long it is; the rest of its line is not.
+    #[test]
+    fn all_that_changes_in_a_long_line_is_shown() {
+        let around = "around ".repeat(100);
+        let long = "a lovely crop, perhaps in the evening. ".repeat(20);
+        let text = format!("{around}OLD{around}\n");
+        let at = text.find("OLD").unwrap();
+        let lines = preview(&text, &TextChange::one(at, "OLD", &long), 0);
+        let [
+            PreviewLine::Place(1),
+            PreviewLine::Gone(gone),
+            PreviewLine::New(new),
+        ] = &lines[..]
+        else {
+            panic!("{lines:?}")
+        };
+        assert!(
+            gone.contains("OLD") && gone.len() < 3 + 2 * (LEAD + 4),
+            "{gone}"
+        );
+        assert!(
+            new.contains(&long) && new.len() < long.len() + 2 * (LEAD + 4),
+            "{new}"
+        );
+        assert!(new.starts_with('…') && new.ends_with('…'), "{new}");
+        // A line that was not there before is shown whole.
+        let lines = preview("a\n", &TextChange::one(2, "", &format!("{long}\n")), 0);
+        assert!(lines.contains(&PreviewLine::New(long)), "{lines:?}");
     }
 
     #[test]

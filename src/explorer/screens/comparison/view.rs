@@ -110,13 +110,11 @@ fn list(screen: &ComparisonScreen, area: Rect, theme: &Theme, buffer: &mut Buffe
         .join(", ")
         .replace(", ", " · ");
     let inner = panel(area, &title, true, theme, buffer);
-    panel_note(
-        area,
-        area.y,
-        &found.overall.short_passed_text(),
-        theme.style(Role::Title),
-        buffer,
-    );
+    let note = found.overall.short_passed_text();
+    // The counts of cases are worth more than the rate. The frame has two columns on each side of both.
+    if title.width() + note.width() + 8 <= usize::from(area.width) {
+        panel_note(area, area.y, &note, theme.style(Role::Title), buffer);
+    }
     if screen.rows.is_empty() {
         put(
             buffer,
