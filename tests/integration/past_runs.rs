@@ -682,16 +682,22 @@ fn run_name_is_unique_export_needs_force() {
         "{}",
         both(&refused)
     );
-    let file = place.path().join("rows.jsonl");
-    let refused = run(&place, &["export", &ids[0], "-o", "rows.jsonl"]);
-    assert!(both(&refused).contains("rows.jsonl: the file exists already; --force replaces it"));
-    assert!(std::fs::read_to_string(&file).unwrap().starts_with('{'));
-    assert_eq!(
-        run(&place, &["export", &ids[0], "-o", "rows.jsonl", "--force"])
-            .status
-            .code(),
-        Some(0)
+    let file = place.path().join("notes.evaltrail");
+    std::fs::write(&file, "mine").unwrap();
+    let refused = run(&place, &["export", &ids[0], "-o", "notes.evaltrail"]);
+    assert!(
+        both(&refused).contains("notes.evaltrail: the file exists already; --force replaces it")
     );
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
+    let forced = run(
+        &place,
+        &["export", &ids[0], "-o", "notes.evaltrail", "--force"],
+    );
+    assert_eq!(forced.status.code(), Some(0));
+    assert_ne!(std::fs::read(&file).unwrap(), b"mine");
+    // Not even with --force is a data set replaced by a run.
+    let other = run(&place, &["export", &ids[0], "-o", "rows.jsonl", "--force"]);
+    assert!(both(&other).contains(".jsonl is not a format of reports"));
 }
 
 /// Every kind of file that evaltrail writes, opened by its name.

@@ -137,10 +137,14 @@ fn cases_of_columns(columns: &[u8]) -> Option<PlannedCases> {
     for (at, row) in rows.iter().enumerate() {
         last = last.checked_add(1)?.checked_add(row.skipped)?;
         let eval_id = Cow::Borrowed(text(row.id_length)?);
-        let content = match row.content_length {
-            Some(length) => Cow::Borrowed(text(length)?),
-            None => Cow::Owned(hash_text(hashes.next()?)),
-        };
+        let digits;
+        let content = Cow::Borrowed(match row.content_length {
+            Some(length) => text(length)?,
+            None => {
+                digits = hash_digits(hashes.next()?);
+                std::str::from_utf8(&digits).ok()?
+            }
+        });
         let quarantine = quarantines.remove(&at).map(Cow::Owned);
         let (set, index) = (row.set as usize, usize::try_from(last).ok()?);
         cases
@@ -177,13 +181,15 @@ fn hash_bytes(text: &str) -> Option<[u8; HASH_DIGITS / 2]> {
     Some(bytes)
 }
 
-/// The content hash with these bytes.
-fn hash_text(bytes: &[u8]) -> String {
-    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
-    bytes
-        .iter()
-        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
-        .collect()
+/// The digits of the content hash with these bytes.
+fn hash_digits(bytes: &[u8; HASH_DIGITS / 2]) -> [u8; HASH_DIGITS] {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut digits = [0; HASH_DIGITS];
+    for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {
+        pair[0] = DIGITS[usize::from(byte >> 4)];
+        pair[1] = DIGITS[usize::from(byte & 15)];
+    }
+    digits
 }
 
 /// The cases of a large plan in JSON. [`PlannedCases`] are read from this form as well as from a list.
