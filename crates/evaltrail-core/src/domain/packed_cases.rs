@@ -83,8 +83,16 @@ struct PackedCase {
 }
 
 impl PlannedCases {
-    /// The binary form.
+    /// The binary form. Empty, which is not read, if the cases have more than 4 GB.
     pub fn to_bytes(&self) -> Vec<u8> {
+        let columns = self.column_bytes();
+        columns.map_or_else(Vec::new, |columns| {
+            lz4_flex::compress_prepend_size(&columns)
+        })
+    }
+
+    /// The binary form of [`Columns`]. `None` if it is too large for the size before compressed bytes, of 32 bits.
+    fn column_bytes(&self) -> Option<Vec<u8>> {
         let mut columns = Columns::default();
         let mut quarantines: BTreeMap<usize, &Quarantine> = BTreeMap::new();
         let mut last = -1;
@@ -106,9 +114,9 @@ impl PlannedCases {
             last = index;
             quarantines.extend(self.quarantine(at).map(|quarantine| (at, quarantine)));
         }
-        // Writing to memory does not fail.
-        columns.quarantines = serde_json::to_string(&quarantines).unwrap_or_default();
-        lz4_flex::compress_prepend_size(&postcard::to_stdvec(&columns).unwrap_or_default())
+        columns.quarantines = serde_json::to_string(&quarantines).ok()?;
+        let bytes = postcard::to_stdvec(&columns).ok()?;
+        u32::try_from(bytes.len()).is_ok().then_some(bytes)
     }
 
     /// Reads the binary form. `None` if it is damaged.
