@@ -23,7 +23,7 @@ pub(crate) struct CauseGroup {
 fn failures(model: &Model, cases: &[CaseRef]) -> (Vec<CaseRef>, FailureGroups) {
     let causes_of =
         |case: &CaseRef| causes_of_worst_attempt(&model.view.outcomes.get(*case)?.attempts);
-    // Each first look at a summary decompresses it together with others.
+    // Summaries are compressed in groups; reading the first one of a group decompresses all of them.
     let failed: Vec<(CaseRef, &[Cause])> = cases
         .par_iter()
         .with_min_len(READ_TOGETHER)

@@ -184,7 +184,8 @@ fn remember_replaced_attempts(model: &mut Model, case: CaseRef, run: &RunRef) {
     }
 }
 
-/// How many attempts of an earlier run passed whose results fewer attempts replaced: "; water_tomatoes: 2/5 passed before". Empty
+/// For results that replaced those of more attempts: how many of the earlier attempts passed, as in "; water_tomatoes: 2/5 passed
+/// before". Empty
 /// if there are none.
 fn replaced_attempts_text(model: &Model) -> String {
     let attempts = |case| {

@@ -166,7 +166,7 @@ impl Model {
             .position(|set| set.path.path == *path)?;
         let index = match &self.view.sets[set].read {
             Some(file) => place(file, &planned.eval_id, &planned.content)?,
-            // Outcomes are kept by position: a plan of another user may claim any.
+            // Outcomes need memory for every position up to the last one, and a plan of another user may claim any position.
             None => Some(planned.index).filter(|index| *index < MAX_ATTEMPTS)?,
         };
         Some(CaseRef { set, index })

@@ -300,7 +300,7 @@ mod tests {
         for length in 0..bytes.len() {
             assert_eq!(PlannedCases::of_bytes(&bytes[..length]), None, "{length}");
         }
-        // Not the size at the beginning: a claim of gigabytes is refused by `CompressedCases`.
+        // The first four bytes are the claimed size, which `CompressedCases` checks.
         for at in 4..bytes.len() {
             let mut changed = bytes.clone();
             changed[at] ^= 1;
