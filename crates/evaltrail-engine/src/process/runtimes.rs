@@ -82,7 +82,8 @@ mod tests {
                 ends: Arc::default(),
             };
             let started = Arc::new(AtomicUsize::new(0));
-            for _ in 0..WORKERS {
+            // A task can wait behind one that is busy, while the other worker sleeps. Each new task wakes a sleeping worker.
+            while started.load(Ordering::SeqCst) < WORKERS {
                 let (ends, started) = (busy.ends.clone(), started.clone());
                 busy.runtimes.workers().spawn(async move {
                     started.fetch_add(1, Ordering::SeqCst);
@@ -90,8 +91,6 @@ mod tests {
                         std::hint::spin_loop();
                     }
                 });
-            }
-            while started.load(Ordering::SeqCst) < WORKERS {
                 std::thread::yield_now();
             }
             busy
