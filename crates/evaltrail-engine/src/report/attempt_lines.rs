@@ -1,7 +1,7 @@
 //! Lines about an attempt, for a terminal or a log: its status, and why it did not pass.
 
 use super::paint::Paint;
-use super::remarks::MODEL_ERROR_SIGN;
+use super::remarks::{MODEL_ERROR_SIGN, unsteady_text};
 use evaltrail_core::domain::{
     AttemptSummary, MetricSummary, RunState, Status, clean_line, compared_texts, score_text,
     seconds_text,
@@ -16,11 +16,7 @@ pub fn attempt_line(state: &RunState, attempt: &AttemptSummary, paint: Paint) ->
     let time = attempt
         .latency_s
         .map(|_| paint.faint(&format!("  {}", seconds_text(attempt.latency_s))));
-    let unsteady = if attempt.unsteady {
-        "  ≈ unsteady"
-    } else {
-        ""
-    };
+    let unsteady = unsteady_text(attempt);
     let reported = attempt.model_error_text();
     let warned = reported.map(|words| {
         paint.status(

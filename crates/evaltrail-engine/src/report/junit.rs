@@ -3,7 +3,7 @@
 use super::attempts::cases_not_run;
 use super::format::{BASE, ReportFormat};
 use super::open_command::{export_command, open_command};
-use super::remarks::why_not_counted;
+use super::remarks::before_reason;
 use evaltrail_core::domain::{AttemptSummary, RunState, Status, clean};
 use quick_xml::Writer;
 use quick_xml::events::{BytesText, Event};
@@ -129,7 +129,7 @@ fn case(
     };
     let said = valid(&format!(
         "{}{}",
-        why_not_counted(state, attempt, passes_gate),
+        before_reason(state, attempt, passes_gate),
         why(attempt)
     ));
     let first = said.lines().next().unwrap_or_default().to_string();

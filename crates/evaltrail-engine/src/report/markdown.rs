@@ -7,7 +7,7 @@ use super::failures::{
 use super::format::{BASE, ReportFormat};
 use super::markdown_cell::{cell, code};
 use super::open_command::{export_command, open_command};
-use super::remarks::{run_remarks, why_not_counted, why_with_remarks};
+use super::remarks::{before_reason, run_remarks, why_with_remarks};
 use evaltrail_core::analysis::repeated_passes;
 use evaltrail_core::domain::{EndedAttempt, RunState, Status, statistic_text};
 use evaltrail_core::formats::MARKDOWN_TITLE;
@@ -117,13 +117,13 @@ fn cases_table(state: &RunState, listed: &[Arc<EndedAttempt>], out: &mut String)
             "{set} › {}",
             attempt.title(state.plan.options.repeat)
         ));
-        let not_counted = why_not_counted(state, attempt, state.passes_gate(attempt.key.case));
+        let before = before_reason(state, attempt, state.passes_gate(attempt.key.case));
         let _ = writeln!(
             out,
             "| {} {} | {name} | {} |",
             attempt.status.glyph(),
             attempt.status.label(),
-            cell(&format!("{not_counted}{}", why_with_remarks(attempt)))
+            cell(&format!("{before}{}", why_with_remarks(attempt)))
         );
     }
 }

@@ -140,8 +140,32 @@ fn gate_remark(state: &RunState) -> Option<String> {
     })
 }
 
-/// Why an attempt that did not pass does not fail the run, before its reason: its case passes the gate, or is quarantined
-/// for some time. Empty if it fails the run. `passes_gate` is [`RunState::passes_gate`] of the case.
+/// Behind a status that could be another one with other samples of a judge ([`AttemptSummary::unsteady`]).
+const UNSTEADY: &str = "≈ unsteady";
+
+/// [`UNSTEADY`] with a gap before it; empty if the status of the attempt is not unsteady.
+pub(super) fn unsteady_text(attempt: &AttemptSummary) -> String {
+    match attempt.unsteady {
+        true => format!("  {UNSTEADY}"),
+        false => String::new(),
+    }
+}
+
+/// What stands before the reason of an attempt that did not pass: that its status is unsteady, and [`why_not_counted`].
+pub(super) fn before_reason(
+    state: &RunState,
+    attempt: &AttemptSummary,
+    passes_gate: bool,
+) -> String {
+    let not_counted = why_not_counted(state, attempt, passes_gate);
+    match attempt.unsteady && attempt.status != Status::Passed {
+        true => format!("{UNSTEADY}: {not_counted}"),
+        false => not_counted,
+    }
+}
+
+/// Why an attempt that did not pass does not fail the run: its case passes the gate, or is quarantined for some time. Empty if
+/// it fails the run. `passes_gate` is [`RunState::passes_gate`] of the case.
 pub(super) fn why_not_counted(
     state: &RunState,
     attempt: &AttemptSummary,

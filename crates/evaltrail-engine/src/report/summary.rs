@@ -6,7 +6,7 @@ use super::failures::{
     percent,
 };
 use super::paint::Paint;
-use super::remarks::why_not_counted;
+use super::remarks::before_reason;
 use evaltrail_core::analysis::{PassCount, RepeatedPass, RepeatedPasses, repeated_passes};
 use evaltrail_core::domain::{
     AgentSpec, Criterion, EndedAttempt, RunState, Status, clean_line, score_text,
@@ -292,8 +292,8 @@ fn list<'a>(
         } else {
             String::new()
         };
-        let not_counted = why_not_counted(state, &attempt, state.passes_gate(attempt.key.case));
-        let reason = format!("{not_counted}{}", attempt.reason_with_model_errors());
+        let before = before_reason(state, &attempt, state.passes_gate(attempt.key.case));
+        let reason = format!("{before}{}", attempt.reason_with_model_errors());
         let reason = clean_line(&reason).into_owned();
         let _ = writeln!(
             out,

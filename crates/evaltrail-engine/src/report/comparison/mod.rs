@@ -4,6 +4,7 @@ mod json;
 mod markdown;
 mod text;
 
+use super::remarks::unsteady_text;
 use evaltrail_core::analysis::{
     CaseChange, ChangedCondition, ComparedCase, ComparedMetric, PassCount, RunComparison,
     RunToCompare,
@@ -228,7 +229,7 @@ fn outcome_of(run: &RunState, case: usize) -> Option<CaseResultWords> {
     };
     Some(CaseResultWords {
         status: worst.status,
-        sign: format!("{}{rate}", worst.status.glyph()),
+        sign: format!("{}{rate}{}", worst.status.glyph(), unsteady_text(worst)),
         count,
         ended: attempts.len(),
         reason: clean_line(&worst.reason_with_model_errors()).into_owned(),

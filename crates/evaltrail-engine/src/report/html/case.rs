@@ -3,7 +3,7 @@
 use super::compared::turns;
 use super::escape::text;
 use crate::report::open_command::open_command;
-use crate::report::remarks::{MODEL_ERROR_SIGN, why_not_counted};
+use crate::report::remarks::{MODEL_ERROR_SIGN, unsteady_text, why_not_counted};
 use evaltrail_core::domain::{
     EndedAttempt, MetricResult, RunState, Status, compared_texts, score_text, seconds_text,
 };
@@ -40,11 +40,12 @@ pub(super) fn case(
     let status = attempt.status;
     let _ = writeln!(
         out,
-        "<details{open} id=\"{}\"><summary><span class=\"{}\">{} {}</span> {} › {}{}{}</summary>",
+        "<details{open} id=\"{}\"><summary><span class=\"{}\">{} {}{}</span> {} › {}{}{}</summary>",
         anchor(ended),
         status.key(),
         status.glyph(),
         status.label(),
+        unsteady_text(ended),
         text(&set),
         text(&ended.title(state.plan.options.repeat)),
         match attempt.latency_s {

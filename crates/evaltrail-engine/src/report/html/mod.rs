@@ -13,7 +13,7 @@ use super::failures::{
 };
 use super::format::{BASE, EarlierRuns, ReportFormat};
 use super::open_command::export_command;
-use super::remarks::{run_remarks, why_not_counted};
+use super::remarks::{before_reason, run_remarks};
 use case::{anchor, case, has_passed_or_scored};
 use charts::{attempts_of_cases, distribution};
 use escape::text;
@@ -189,7 +189,7 @@ fn not_passed(state: &RunState, cases: &[usize], out: &mut String) {
     for attempt in attempts.by_ref().take(MAX_LISTED) {
         let status = attempt.status;
         let set = state.plan.case_location(attempt.key.case);
-        let not_counted = why_not_counted(state, &attempt, state.passes_gate(attempt.key.case));
+        let before = before_reason(state, &attempt, state.passes_gate(attempt.key.case));
         let _ = writeln!(
             out,
             "<tr><td class=\"{}\">{}<td><a href=\"#{}\">{} › {}</a><td>{}</tr>",
@@ -198,10 +198,7 @@ fn not_passed(state: &RunState, cases: &[usize], out: &mut String) {
             anchor(&attempt),
             text(&set),
             text(&attempt.title(state.plan.options.repeat)),
-            text(&format!(
-                "{not_counted}{}",
-                attempt.reason_with_model_errors()
-            ))
+            text(&format!("{before}{}", attempt.reason_with_model_errors()))
         );
     }
     out.push_str("</table>\n");
@@ -260,15 +257,12 @@ fn groups(state: &RunState, out: &mut String) {
             let set = state.plan.case_location(attempt.key.case);
             let (status, name) = (attempt.status, text(&attempt.eval_id));
             let glyph = format!("<span class=\"{}\">{}</span>", status.key(), status.glyph());
-            let not_counted = why_not_counted(state, &attempt, state.passes_gate(attempt.key.case));
+            let before = before_reason(state, &attempt, state.passes_gate(attempt.key.case));
             let _ = writeln!(
                 out,
                 "<li>{glyph} {} › {name}: {}",
                 text(&set),
-                text(&format!(
-                    "{not_counted}{}",
-                    attempt.reason_with_model_errors()
-                ))
+                text(&format!("{before}{}", attempt.reason_with_model_errors()))
             );
         }
         out.push_str("</ul></details>\n");
