@@ -15,11 +15,11 @@ use anyhow::{Context, bail};
 use clap::Args;
 use evaltrail_core::analysis::{RunConditions, RunToCompare, compare_runs};
 use evaltrail_core::domain::RunState;
-use evaltrail_engine::report::ComparedRuns;
+use evaltrail_engine::report::{ComparedRuns, shell_word};
 use evaltrail_engine::runner::removed_cases;
 use evaltrail_engine::store::read_baseline;
 use evaltrail_engine::workspace::Workspace;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Compare two runs case by case: what broke, what was fixed, and whether it is more than noise
 #[derive(Args, Debug)]
@@ -121,6 +121,13 @@ fn write_report(
 
 /// A run, or the baseline.
 fn compared_side(workspace: &Workspace, named: &str) -> anyhow::Result<Side> {
+    let path = Path::new(named);
+    if path.is_dir() && !path.join("run.json").is_file() {
+        bail!(
+            "{named}: it is a folder, not a run; `evaltrail compare --in {}` compares the last two runs of that folder",
+            shell_word(named)
+        );
+    }
     if named != "baseline" {
         return Ok(Side {
             state: find_run(workspace, named)?.state,

@@ -1,11 +1,13 @@
 //! Runs as they are named on the command line.
 
 use anyhow::{Context, bail};
+use evaltrail_core::domain::did_you_mean;
 use evaltrail_engine::history::{History, RunSummary};
 use evaltrail_engine::report::shell_word;
 use evaltrail_engine::runner::{history_of, load_past_run};
 use evaltrail_engine::store::{LoadedRun, RunKey, load_run};
 use evaltrail_engine::workspace::Workspace;
+use std::path::Path;
 
 /// The name that the user gave a run.
 pub(super) fn name_of<'a>(history: &'a History, head: &RunSummary) -> Option<&'a str> {
@@ -135,9 +137,21 @@ fn not_found(history: &History, named: &str) -> anyhow::Error {
             "run {} is foreign (it is not signed with your key)",
             head.run_id
         ),
-        None => anyhow::anyhow!(
-            "there is no run {named:?}: a run is named by the beginning of its id, by its name or by its folder, and \
-             `evaltrail runs` lists them"
-        ),
+        None if Path::new(named).is_dir() => {
+            anyhow::anyhow!("{named} is a folder that is not a run: it has no run.json")
+        }
+        None => {
+            let names = history
+                .runs
+                .iter()
+                .filter(|head| head.is_usable())
+                .flat_map(|head| name_of(history, head).into_iter().chain([&*head.run_id]));
+            let names = names.chain(["last", "previous"]);
+            anyhow::anyhow!(
+                "there is no run {named:?}{}: a run is named by the beginning of its id, by its name or by its folder, and \
+                 `evaltrail runs` lists them",
+                did_you_mean(named, names)
+            )
+        }
     }
 }

@@ -77,7 +77,7 @@ fn past_run_opens_unchanged_and_compares() {
     terminal.keys("r");
     terminal.wait_for("a past run is open, which cannot be changed");
     terminal.keys("\x1b");
-    terminal.wait_for("1 of /case_010");
+    terminal.wait_for("1 match /case_010");
     terminal.keys("\x1b");
     terminal.wait_for("case_011");
     terminal.keys("\x1b");
@@ -204,6 +204,12 @@ fn explorer_names_pins_and_deletes_runs() {
     terminal.keys("P");
     terminal.wait_for("written as the baseline to evaltrail-baseline.json");
     terminal.wait_for("◆ before");
+    // The line stays open when the file cannot be written.
+    std::fs::write(place.path().join("x.evaltrail"), "").unwrap();
+    terminal.keys("\x13\x15x.evaltrail\r");
+    terminal.wait_for("export the run to x.evaltrail");
+    terminal.wait_for("x.evaltrail exists already");
+    terminal.keys("\x1b");
     terminal.keys("gd");
     terminal.wait_for("Delete this run?");
     terminal.keys("y");
@@ -215,12 +221,17 @@ fn explorer_names_pins_and_deletes_runs() {
     assert_eq!(terminal.wait_for_end(), 0);
     assert!(!place.path().join(".evaltrail/runs").join(&ids[0]).exists());
     assert!(text(&run(&place, &["runs"])).contains("baseline · “before” · rows.jsonl"));
-    let named = run(&place, &["compare", "before", "last"]);
-    assert!(
-        both(&named).contains("are the same run"),
-        "{}",
-        both(&named)
-    );
+    for (args, error) in [
+        (["compare", "before", "last"], "are the same run"),
+        (["compare", "befor", "last"], "did you mean \"before\"?"),
+        (
+            ["compare", ".evaltrail", "last"],
+            "it is a folder, not a run; `evaltrail compare --in .evaltrail`",
+        ),
+    ] {
+        let named = run(&place, &args);
+        assert!(both(&named).contains(error), "{error}: {}", both(&named));
+    }
 }
 
 /// The page shows the numbers of the sets over the runs, and what became of the cases since the baseline; a redacted page

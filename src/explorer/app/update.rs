@@ -260,6 +260,7 @@ fn past_runs(model: &mut Model, msg: HistoryMsg) -> Vec<Effect> {
             vec![runs::list_again(model), compare]
         }
         HistoryMsg::Removed(run_id) => runs::removed(model, &run_id),
+        HistoryMsg::NotExported { head, to, why } => runs::not_exported(model, head, &to, why),
     }
 }
 

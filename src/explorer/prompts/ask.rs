@@ -95,13 +95,29 @@ pub(crate) fn open(
     purpose: impl Purpose + 'static,
     value: String,
 ) -> Vec<Effect> {
-    let purpose = Box::new(purpose);
-    dialog::open(
-        model,
-        AskLine {
-            purpose,
-            input: Input::new(value),
-            wrong: None,
-        },
-    )
+    open_line(model, purpose, value, None)
+}
+
+/// Opens the line with a text that could not be used, and the reason.
+pub(crate) fn open_again(
+    model: &mut Model,
+    purpose: impl Purpose + 'static,
+    value: String,
+    wrong: String,
+) -> Vec<Effect> {
+    open_line(model, purpose, value, Some(wrong))
+}
+
+fn open_line(
+    model: &mut Model,
+    purpose: impl Purpose + 'static,
+    value: String,
+    wrong: Option<String>,
+) -> Vec<Effect> {
+    let line = AskLine {
+        purpose: Box::new(purpose),
+        input: Input::new(value),
+        wrong,
+    };
+    dialog::open(model, line)
 }

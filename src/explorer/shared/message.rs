@@ -20,7 +20,7 @@ use evaltrail_core::analysis::Addition;
 use evaltrail_core::domain::{Attempt, Decision, EndedAttempt, HumanVerdict, RunEvent, RunState};
 use evaltrail_core::formats::{Notes, SetFile};
 use evaltrail_core::metrics::WhatIf;
-use evaltrail_engine::history::{CaseTrends, History, PastResults, PastRun};
+use evaltrail_engine::history::{CaseTrends, History, PastResults, PastRun, RunSummary};
 use evaltrail_engine::runner::{ChatEvent, CoveredWorkspace, RecordedConversation, TrustQuestion};
 use evaltrail_engine::store::{FileEdit, Reversal, ReversibleEdit};
 use evaltrail_engine::workspace::SetPath;
@@ -170,6 +170,15 @@ pub enum HistoryMsg {
     Pinned(String),
     /// The run with this id was deleted.
     Removed(String),
+    /// A run could not be written.
+    NotExported {
+        /// The run.
+        head: Box<RunSummary>,
+        /// The file, as typed.
+        to: PathBuf,
+        /// Why not.
+        why: String,
+    },
 }
 
 /// Messages about edits.

@@ -24,7 +24,10 @@ pub(crate) fn reply(context: &TaskContext, effect: HistoryEffect) -> Msg {
         HistoryEffect::OpenFolder(run, case) => {
             ("the run cannot be opened", open_folder(context, &run, case))
         }
-        HistoryEffect::Export(head, to) => ("the run is not exported", export(context, &head, &to)),
+        HistoryEffect::Export(head, to) => {
+            return export(context, &head, &to)
+                .unwrap_or_else(|why| Msg::History(HistoryMsg::NotExported { head, to, why }));
+        }
         HistoryEffect::Compare(before, after) => (
             "the runs cannot be compared",
             compare(context, &before, &after),

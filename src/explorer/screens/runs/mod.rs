@@ -5,8 +5,8 @@ mod view;
 
 pub(crate) use update::{
     can_change, can_compare, can_export, can_name, can_pin, compare, export, has_folder,
-    has_run_here, list_again, listed, mark, pin, remove, remove_confirmed, removed, rename, show,
-    show_newest,
+    has_run_here, list_again, listed, mark, not_exported, pin, remove, remove_confirmed, removed,
+    rename, show, show_newest,
 };
 
 use crate::explorer::shared::context::Context;

@@ -4,6 +4,7 @@ use crate::explorer::case_list::listing::relist;
 use crate::explorer::prompts::ask::Purpose;
 use crate::explorer::prompts::{ask, confirm};
 use crate::explorer::shared::case_list::BrowseScreen;
+use crate::explorer::shared::context::Context;
 use crate::explorer::shared::effect::{Effect, HistoryEffect, ResultEffect, ScreenRequest};
 use crate::explorer::shared::enabled::Enabled;
 use crate::explorer::shared::layout::case_rows;
@@ -224,13 +225,22 @@ pub(crate) fn export(model: &mut Model) -> Vec<Effect> {
         return Vec::new();
     };
     let value = format!("run-{}.evaltrail", file_id(&head.run_id));
-    ask::open(
-        model,
-        ExportFile {
-            head: Box::new(head),
-        },
-        value,
-    )
+    let head = Box::new(head);
+    ask::open(model, ExportFile { head }, value)
+}
+
+/// Asks for another file after a run could not be written to this one.
+pub(crate) fn not_exported(
+    model: &mut Model,
+    head: Box<RunSummary>,
+    to: &Path,
+    why: String,
+) -> Vec<Effect> {
+    if model.view.open_dialog.is_some() || !model.is_on(Context::Runs) {
+        return notices::notify(model, format!("the run is not exported: {why}"), true);
+    }
+    let typed = to.to_string_lossy().into_owned();
+    ask::open_again(model, ExportFile { head }, typed, why)
 }
 
 #[derive(Debug)]

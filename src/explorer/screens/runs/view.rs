@@ -198,7 +198,7 @@ fn all_columns<'a>(
             Box::new(move |head| (name_of(runs, head), text)),
         ),
         column(
-            "passed",
+            "attempts",
             10,
             true,
             Box::new(move |head| passed_text(head, theme)),
