@@ -2,6 +2,7 @@
 
 pub mod causes;
 pub mod decisions;
+pub mod filter_completion;
 pub mod filtered_case;
 pub mod listing;
 pub mod run_text;

@@ -7,7 +7,6 @@ use crate::explorer::shared::case_list::{NarrowedTo, Narrowing, Pane};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::dialog;
 use crate::explorer::shared::effect::{Effect, ResultEffect};
-use crate::explorer::shared::key::{Key, KeyCode};
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::{Dialog, Model};
 use crate::explorer::shared::motion::Motion;
@@ -278,7 +277,8 @@ impl CauseList {
             (nested, true) => format!("tab unfold ({nested})"),
             (_, false) => "tab fold".into(),
         };
-        let parts: Vec<String> = [fold, change]
+        let choose = "enter list its cases".to_string();
+        let parts: Vec<String> = [choose, fold, change]
             .into_iter()
             .filter(|part| !part.is_empty())
             .collect();
@@ -287,12 +287,10 @@ impl CauseList {
 }
 
 impl Dialog for CauseList {
-    fn own_key(&mut self, key: Key) -> bool {
-        let is_tab = key.code == KeyCode::Tab && self.picker.input.value().trim().is_empty();
-        if is_tab {
+    fn tab(&mut self, _: &mut Model) {
+        if self.picker.input.value().trim().is_empty() {
             self.fold();
         }
-        is_tab
     }
 
     fn edit(&mut self, _: &mut Model, request: InputRequest) {

@@ -6,7 +6,6 @@ use crate::explorer::shared::case_list::{NarrowedTo, Narrowing, Pane};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::dialog;
 use crate::explorer::shared::effect::{Effect, ResultEffect};
-use crate::explorer::shared::key::{Key, KeyCode};
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::{Dialog, Model};
 use crate::explorer::shared::motion::Motion;
@@ -205,12 +204,8 @@ impl CoverageList {
 }
 
 impl Dialog for CoverageList {
-    fn own_key(&mut self, key: Key) -> bool {
-        let is_tab = key.code == KeyCode::Tab;
-        if is_tab {
-            self.column = (self.column + 1) % COLUMNS.len();
-        }
-        is_tab
+    fn tab(&mut self, _: &mut Model) {
+        self.column = (self.column + 1) % COLUMNS.len();
     }
 
     fn edit(&mut self, _: &mut Model, request: InputRequest) {

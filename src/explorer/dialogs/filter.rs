@@ -1,7 +1,8 @@
 //! The line in which the filter of the list is typed. It is applied with every key.
 
+use crate::explorer::case_list::filter_completion::FilterCompletion;
 use crate::explorer::case_list::listing;
-use crate::explorer::prompts::line::{draw_line, example_or_keys};
+use crate::explorer::prompts::line::{CONFIRM_OR_CANCEL, draw_line};
 use crate::explorer::shared::case_list::Pane;
 use crate::explorer::shared::dialog;
 use crate::explorer::shared::effect::Effect;
@@ -22,6 +23,37 @@ pub struct FilterLine {
     pub wrong: Option<String>,
     /// The filter when the line was opened.
     before: String,
+    completion: FilterCompletion,
+}
+
+/// Maximum number of completions that are shown.
+const MAX_SHOWN: usize = 4;
+
+impl FilterLine {
+    /// Applies what was typed. An invalid filter leaves the list unchanged.
+    fn apply(&mut self, model: &mut Model) {
+        let typed = self.input.value();
+        self.wrong = match Query::parse(typed) {
+            Ok(query) => {
+                listing::set_filter(model, typed.to_string(), query);
+                None
+            }
+            Err(error) => Some(error.to_string()),
+        };
+        self.completion = FilterCompletion::new(model, typed);
+    }
+
+    /// What `tab` completes, else an example while nothing is typed, and the keys.
+    fn hint(&self) -> String {
+        let words = &self.completion.words;
+        let shown = words[..words.len().min(MAX_SHOWN)].join("  ");
+        match (self.input.value(), shown.as_str()) {
+            ("", _) => "status:failed metric:response<0.8 tool:name \"words\" -not".into(),
+            (_, "") => CONFIRM_OR_CANCEL.into(),
+            _ if self.completion.are_similar => format!("did you mean {shown}?  tab take it"),
+            _ => format!("tab {shown}   {CONFIRM_OR_CANCEL}"),
+        }
+    }
 }
 
 /// Opens the line with the current filter.
@@ -34,22 +66,22 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
             input,
             wrong: None,
             before,
+            completion: FilterCompletion::default(),
         },
     )
 }
 
 impl Dialog for FilterLine {
-    /// Applies the filter after every key. An invalid filter leaves the list unchanged.
     fn edit(&mut self, model: &mut Model, request: InputRequest) {
         self.input.handle(request);
-        let typed = self.input.value();
-        self.wrong = match Query::parse(typed) {
-            Ok(query) => {
-                listing::set_filter(model, typed.to_string(), query);
-                None
-            }
-            Err(error) => Some(error.to_string()),
-        };
+        self.apply(model);
+    }
+
+    fn tab(&mut self, model: &mut Model) {
+        if let Some(completed) = self.completion.completed(self.input.value()) {
+            self.input = Input::new(completed);
+            self.apply(model);
+        }
     }
 
     /// An invalid filter is not left: the list is filtered by an earlier part of it. Keys are for the filtered list then.
@@ -75,11 +107,10 @@ impl Dialog for FilterLine {
         theme: &Theme,
         buffer: &mut Buffer,
     ) -> Option<Position> {
-        let example = "status:failed metric:response<0.8 tool:name \"words\" -not";
         draw_line(
             "/ ",
             &self.input,
-            (self.wrong.as_deref(), example_or_keys(&self.input, example)),
+            (self.wrong.as_deref(), &self.hint()),
             areas,
             theme,
             buffer,
@@ -99,6 +130,7 @@ mod tests {
             input: Input::default(),
             wrong,
             before: String::new(),
+            completion: FilterCompletion::default(),
         };
         assert!(line(Some("no".into())).choose(&mut model).is_none());
         assert_eq!(model.view.browse.pane, Pane::Sets);

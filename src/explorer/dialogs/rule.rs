@@ -3,7 +3,6 @@
 use crate::explorer::prompts::line::draw_line;
 use crate::explorer::shared::dialog;
 use crate::explorer::shared::effect::Effect;
-use crate::explorer::shared::key::{Key, KeyCode};
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::{Dialog, Model};
 use crate::explorer::shared::theme::Theme;
@@ -116,12 +115,8 @@ impl RuleLine {
 }
 
 impl Dialog for RuleLine {
-    fn own_key(&mut self, key: Key) -> bool {
-        let is_tab = key.code == KeyCode::Tab;
-        if is_tab {
-            self.complete();
-        }
-        is_tab
+    fn tab(&mut self, _: &mut Model) {
+        self.complete();
     }
 
     fn edit(&mut self, _: &mut Model, request: InputRequest) {

@@ -1,7 +1,6 @@
 //! The form in which the user gives verdicts on the metrics and rubrics of an attempt.
 
 use crate::explorer::shared::effect::{Effect, ResultEffect};
-use crate::explorer::shared::key::{Key, KeyCode};
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::{Dialog, Model};
 use crate::explorer::shared::motion::Motion;
@@ -131,10 +130,7 @@ fn computed(metric: &MetricResult) -> Option<bool> {
 impl Dialog for VerdictForm {
     /// `tab` changes the verdict under the cursor: first to the opposite of the computed one, then to the computed
     /// one, then to none.
-    fn own_key(&mut self, key: Key) -> bool {
-        if key.code != KeyCode::Tab {
-            return false;
-        }
+    fn tab(&mut self, _: &mut Model) {
         if let Some(item) = self.items.get_mut(self.cursor) {
             // The first press overrules the computed verdict.
             item.verdict = match (item.verdict, item.about.computed) {
@@ -143,7 +139,6 @@ impl Dialog for VerdictForm {
                 _ => None,
             };
         }
-        true
     }
 
     fn edit(&mut self, _: &mut Model, request: InputRequest) {

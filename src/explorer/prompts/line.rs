@@ -11,16 +11,19 @@ use ratatui::widgets::{Clear, Widget};
 use tui_input::Input;
 use unicode_width::UnicodeWidthStr;
 
+/// The keys of a line.
+pub(crate) const CONFIRM_OR_CANCEL: &str = "enter confirm  esc cancel";
+
 /// The hint after the text: an example while nothing is typed, then the keys.
 pub(crate) fn example_or_keys<'a>(input: &Input, example: &'a str) -> &'a str {
     if input.value().is_empty() {
         example
     } else {
-        "enter confirm  esc cancel"
+        CONFIRM_OR_CANCEL
     }
 }
 
-/// Draws the line. After the text comes the error `wrong` or, if there is none, the hint. Returns the position of the
+/// Draws the line. After the text comes the error `wrong` with the key that leaves the line or, if there is none, the hint. Returns the position of the
 /// cursor.
 pub(crate) fn draw_line(
     prompt: &str,
@@ -60,13 +63,18 @@ pub(crate) fn draw_line(
         Some(wrong) => (wrong, Role::Bad),
         None => (hint, Role::Faint),
     };
-    put(
-        buffer,
-        x,
-        area.y,
-        area.right().saturating_sub(x),
-        words,
-        theme.style(role),
-    );
+    let room = |x: u16| area.right().saturating_sub(x);
+    let used = put(buffer, x, area.y, room(x), words, theme.style(role));
+    if wrong.is_some() {
+        let x = x + used + 2;
+        put(
+            buffer,
+            x,
+            area.y,
+            room(x),
+            "esc cancel",
+            theme.style(Role::Faint),
+        );
+    }
     Some(cursor)
 }

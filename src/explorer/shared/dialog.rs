@@ -62,25 +62,24 @@ pub(crate) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
     let Some(mut dialog) = model.view.open_dialog.take() else {
         return Vec::new();
     };
-    if !dialog.own_key(key) {
-        match (key.code, key.ctrl) {
-            (KeyCode::Esc, _) | (KeyCode::Char('c'), true) => {
-                dialog.cancel(model);
-                return Vec::new();
-            }
-            (KeyCode::Enter, _) => {
-                if let Some(effects) = dialog.choose(model) {
-                    return effects;
-                }
-            }
-            (KeyCode::Up, _) | (KeyCode::Char('p'), true) => dialog.scroll(model, Motion::Up),
-            (KeyCode::Down, _) | (KeyCode::Char('n'), true) => dialog.scroll(model, Motion::Down),
-            (KeyCode::PageUp, _) => dialog.scroll(model, Motion::PageUp),
-            (KeyCode::PageDown, _) => dialog.scroll(model, Motion::PageDown),
-            _ => request(key)
-                .into_iter()
-                .for_each(|request| dialog.edit(model, request)),
+    match (key.code, key.ctrl) {
+        (KeyCode::Esc, _) | (KeyCode::Char('c'), true) => {
+            dialog.cancel(model);
+            return Vec::new();
         }
+        (KeyCode::Enter, _) => {
+            if let Some(effects) = dialog.choose(model) {
+                return effects;
+            }
+        }
+        (KeyCode::Tab, _) => dialog.tab(model),
+        (KeyCode::Up, _) | (KeyCode::Char('p'), true) => dialog.scroll(model, Motion::Up),
+        (KeyCode::Down, _) | (KeyCode::Char('n'), true) => dialog.scroll(model, Motion::Down),
+        (KeyCode::PageUp, _) => dialog.scroll(model, Motion::PageUp),
+        (KeyCode::PageDown, _) => dialog.scroll(model, Motion::PageDown),
+        _ => request(key)
+            .into_iter()
+            .for_each(|request| dialog.edit(model, request)),
     }
     model.view.open_dialog = Some(dialog);
     Vec::new()

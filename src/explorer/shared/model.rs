@@ -281,10 +281,8 @@ pub trait Dialog: Any + fmt::Debug + Sync {
         None
     }
 
-    /// Handles keys that are specific to this dialog. Returns whether the key was one.
-    fn own_key(&mut self, _: Key) -> bool {
-        false
-    }
+    /// Handles `tab`, which most dialogs have no use for.
+    fn tab(&mut self, _: &mut Model) {}
 
     /// Edits the text of the dialog.
     fn edit(&mut self, _: &mut Model, _: InputRequest) {}

@@ -161,6 +161,22 @@ impl Filterable for Subject<'_> {
 }
 
 impl Query {
+    /// The names of the words that have a value, as in `tool:NAME`.
+    pub const FIELDS: [&str; 9] = [
+        "status", "cause", "metric", "tool", "agent", "set", "id", "tag", "turns",
+    ];
+    /// The values of `status:`.
+    pub const STATUSES: [&str; 8] = [
+        "passed",
+        "failed",
+        "errored",
+        "not_evaluated",
+        "unsteady",
+        "flaky",
+        "quarantined",
+        "not_run",
+    ];
+
     /// Parses a filter.
     pub fn parse(text: &str) -> Result<Query, QueryError> {
         let terms = split_into_words(text)
@@ -294,8 +310,9 @@ fn term(word: Word) -> Result<Term, QueryError> {
         Some((key, value)) => match field(key) {
             Some(field) => Test::Field(field, value.to_lowercase()),
             None => {
+                let known = Query::FIELDS.map(|field| format!("{field}:")).join(" ");
                 return Err(QueryError(format!(
-                    "unknown filter {key:?}; try status: cause: metric: tool: agent: set: id: tag: turns:, or quote the text"
+                    "unknown filter {key:?}; try {known}, or quote the text"
                 )));
             }
         },
@@ -323,8 +340,9 @@ fn status(value: &str) -> Result<Option<Status>, QueryError> {
         "not_evaluated" | "not-evaluated" | "unjudged" => Some(Status::NotEvaluated),
         "not_run" | "not-run" | "none" => None,
         other => {
+            let known = Query::STATUSES.join(", ");
             return Err(QueryError(format!(
-                "{other:?} is not a status; use passed, failed, errored, not_evaluated, unsteady, flaky, quarantined or not_run"
+                "{other:?} is not a status; use one of {known}"
             )));
         }
     })

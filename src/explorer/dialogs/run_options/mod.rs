@@ -11,7 +11,6 @@ use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::configured_run::ConfiguredRun;
 use crate::explorer::shared::dialog;
 use crate::explorer::shared::effect::{Effect, SetEffect};
-use crate::explorer::shared::key::{Key, KeyCode};
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::{Dialog, Model};
 use crate::explorer::shared::motion::Motion;
@@ -82,20 +81,16 @@ fn agents_of_sets(model: &Model, sets: &BTreeSet<usize>) -> String {
 
 impl Dialog for RunOptionsForm {
     /// `tab` names the next agent, mode of stubs, gate, file of criteria or metric.
-    fn own_key(&mut self, key: Key) -> bool {
-        if key.code != KeyCode::Tab {
-            return false;
-        }
+    fn tab(&mut self, _: &mut Model) {
         match self.fields[self.cursor].0 {
             RunOption::Metrics => self.complete_metric(),
             option @ (RunOption::Agent
             | RunOption::Stubs
             | RunOption::Gate
             | RunOption::Criteria) => self.next_value(option),
-            _ => return false,
+            _ => return,
         }
         self.wrong = None;
-        true
     }
 
     fn edit(&mut self, model: &mut Model, request: InputRequest) {
