@@ -13,10 +13,10 @@ use evaltrail::explorer::prompts::ask::AskLine;
 use evaltrail::explorer::prompts::confirm::Confirm;
 use evaltrail::explorer::shared::run_screen::LiveScreen;
 use evaltrail::explorer::{
-    CaptureTarget, CaseOrigin, CaseRef, ConfiguredRun, EditEffect, EditMsg, Effect, HistoryEffect,
-    HistoryMsg, Model, Mouse, MouseKind, Msg, OpenedSet, ResultEffect, ResultMsg, RunEffect,
-    RunMsg, RunOverrides, RunTarget, SetEffect, SetLoaded, SetMsg, SetState, TerminalEffect,
-    update, verdict_lines,
+    CaptureTarget, CaseOrigin, CaseRef, CaseSummary, ConfiguredRun, EditEffect, EditMsg, Effect,
+    HistoryEffect, HistoryMsg, Model, Mouse, MouseKind, Msg, OpenedSet, ResultEffect, ResultMsg,
+    RunEffect, RunMsg, RunOverrides, RunTarget, SetEffect, SetLoaded, SetMsg, SetState,
+    TerminalEffect, update, verdict_lines,
 };
 use evaltrail::explorer::{ChatScreen, Context};
 use evaltrail_core::analysis::{Addition, CoverageItem};
@@ -329,6 +329,94 @@ fn next_failing_continues_after_a_fixed_case() {
     assert_eq!(fix_second("n"), case(0, 2));
     assert_eq!(fix_second("N"), case(0, 0));
     assert_eq!(fix_second("n n"), case(0, 3));
+}
+
+#[test]
+fn end_of_repeated_run_counts_flaky_cases() {
+    use Status::*;
+    let mut model = sample();
+    let mut state = run_state(&model, 3);
+    let mut plan = RunPlan::clone(&state.plan);
+    plan.options.repeat = 2;
+    state = RunState::new(Arc::new(plan));
+    update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
+    let attempt = |case, number, status| {
+        let RunEvent::Finished(ended) = ended(case, status) else {
+            panic!()
+        };
+        let mut attempt = Attempt::clone(&ended.read().unwrap());
+        attempt.key.attempt = number;
+        finished(attempt)
+    };
+    let statuses = [[Passed, Passed], [Passed, Failed], [Failed, Errored]];
+    let attempts = statuses.into_iter().enumerate();
+    let mut events: Vec<RunEvent> = attempts
+        .flat_map(|(case, [one, two])| [attempt(case, 1, one), attempt(case, 2, two)])
+        .collect();
+    events.push(RunEvent::Ended { duration_s: 1.0 });
+    update(&mut model, Msg::Run(RunMsg::Events(events)));
+    assert_eq!(
+        model.notice.as_ref().map(|notice| notice.text.as_str()),
+        Some(
+            "run ended: 1 case always passed, 1 was flaky, 1 never passed; attempts: 3 passed, 2 failed, 1 errored, \
+             0 not evaluated"
+        )
+    );
+}
+
+/// A case that passes since it was edited is not run again.
+#[test]
+fn rerun_on_run_screen_leaves_out_fixed_cases() {
+    use Status::*;
+    let mut model = with_run(&[Failed, Failed]);
+    let RunEvent::Finished(passed) = ended(1, Passed) else {
+        panic!()
+    };
+    let outcomes = &mut model.view.outcomes;
+    outcomes.reevaluate(case(0, 1), Some(vec![passed]));
+    press(&mut model, "L");
+    assert_eq!(
+        press(&mut model, "R"),
+        [Effect::Run(RunEffect::Start(
+            vec![case(0, 0)],
+            RunTarget::Agent
+        ))]
+    );
+}
+
+#[test]
+fn tab_completes_and_corrects_the_filter() {
+    let mut model = sample();
+    let SetState::Ready(file, digest) = &model.view.sets[0].state else {
+        panic!()
+    };
+    let waters = CaseSummary {
+        tools: vec!["water_bed".into()],
+        ..CaseSummary::default()
+    };
+    let summaries = SetMsg::Summarised {
+        set: 0,
+        digest: digest.clone(),
+        summaries: Arc::new(vec![waters; file.len()]),
+    };
+    update(&mut model, Msg::Sets(summaries));
+    let mut type_filter = |text: &str| {
+        press(&mut model, "/");
+        text.chars()
+            .for_each(|letter| drop(press(&mut model, &letter.to_string())));
+        press(&mut model, "tab");
+        let typed = model.view.browse.filter.clone();
+        let listed = model.view.browse.visible.len();
+        press(&mut model, "esc");
+        (typed, listed)
+    };
+    let all = type_filter("").1;
+    assert_eq!(type_filter("-to"), ("-tool:".into(), 0));
+    assert_eq!(type_filter("status:not_r"), ("status:not_run".into(), all));
+    let (filter, listed) = type_filter("tool:watr_bed");
+    assert_eq!(filter, "tool:water_bed");
+    assert!(listed > 0);
+    assert_eq!(type_filter("turns:1").0, "turns:1");
 }
 
 #[test]

@@ -136,7 +136,7 @@ fn judged_case_is_overruled_and_rejudged() {
         !screen.contains("human verdict") && screen.contains("✓✗✗✓✗")
     });
     terminal.keys("L");
-    terminal.wait_for("judged again · 1 case");
+    terminal.wait_for("at once · judged again");
     terminal.keys("qq");
     assert_eq!(terminal.wait_for_end(), 0);
     terminal.assert_restored();

@@ -19,7 +19,7 @@ use crate::explorer::shared::run_screen::{LiveScreen, RunScreen, RunScreenState}
 use crate::explorer::shared::set_view::SetState;
 use crate::explorer::shown_case::refresh;
 use evaltrail_core::analysis::PassCount;
-use evaltrail_core::domain::{AttemptKey, EndedAttempt, RunEvent, RunRef, RunState};
+use evaltrail_core::domain::{AttemptKey, EndedAttempt, RunEvent, RunRef, RunState, counted};
 use evaltrail_engine::history::{PastResult, ResultOrigin, place};
 use std::sync::Arc;
 
@@ -225,10 +225,32 @@ fn refresh_open_case(model: &mut Model, at: CaseRef) {
 fn ended_text(run: &RunState) -> String {
     let totals = run.totals;
     let rest = without_result_text(run);
-    format!(
-        "run ended: {} passed, {} failed, {} errored, {} not evaluated{rest}",
+    let counts = format!(
+        "{} passed, {} failed, {} errored, {} not evaluated{rest}",
         totals.passed, totals.failed, totals.errored, totals.not_evaluated
-    )
+    );
+    match run.plan.options.repeat {
+        0 | 1 => format!("run ended: {counts}"),
+        _ => format!("run ended: {}; attempts: {counts}", repeated_text(run)),
+    }
+}
+
+/// How the cases of a repeated run ended, as in "12 cases always passed, 2 were flaky, 3 never passed".
+fn repeated_text(run: &RunState) -> String {
+    let (mut always, mut flaky, mut never) = (0, 0, 0);
+    for case in 0..run.plan.cases.len() {
+        let statuses = run.statuses_of(case).into_iter().map(|(_, status)| status);
+        let passed = PassCount::of_statuses(statuses);
+        match passed {
+            PassCount { of: 0, .. } => {}
+            _ if passed.is_flaky() => flaky += 1,
+            _ if passed.passed > 0 => always += 1,
+            _ => never += 1,
+        }
+    }
+    let always = counted(always, "case");
+    let were = if flaky == 1 { "was" } else { "were" };
+    format!("{always} always passed, {flaky} {were} flaky, {never} never passed")
 }
 
 /// Rebuilds the list if it is filtered, narrowed or sorted, and may therefore depend on outcomes. Failing cases come first

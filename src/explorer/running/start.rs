@@ -124,10 +124,13 @@ pub(crate) fn run_hint(model: &Model) -> String {
 /// The hint of [`run_again`].
 pub(crate) fn rerun_hint(model: &Model) -> String {
     match is_nothing_run(model) {
-        true => format!(
-            "run all ({})",
-            count_run(model, model.view.browse.visible.iter())
-        ),
+        true => {
+            let all = model.view.browse.visible.len();
+            match count_run(model, model.view.browse.visible.iter()) {
+                run if run == all => format!("run all ({all})"),
+                run => format!("run {run} of {all}"),
+            }
+        }
         false => "rerun failed".into(),
     }
 }
@@ -307,7 +310,8 @@ pub(crate) fn run_again(model: &mut Model) -> Vec<Effect> {
     start(model, cases, against)
 }
 
-/// The listed cases that did not pass; on the run screen, those of the run.
+/// The listed cases that did not pass; on the run screen, those of the run that have not passed since either, by an edit
+/// or a later run.
 fn failed_here(model: &Model) -> Vec<CaseRef> {
     let failing = |case: &CaseRef| model.view.outcomes.is_failing(*case);
     match &model.run {
@@ -317,7 +321,8 @@ fn failed_here(model: &Model) -> Vec<CaseRef> {
                 .statuses()
                 .filter(|(_, status)| *status != Status::Passed);
             let cases = not_passed.filter_map(|(key, _)| model.case_of(run, key));
-            cases.collect::<BTreeSet<_>>().into_iter().collect()
+            let still_failing: BTreeSet<CaseRef> = cases.filter(failing).collect();
+            still_failing.into_iter().collect()
         }
         _ => model
             .view

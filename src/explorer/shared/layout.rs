@@ -9,7 +9,7 @@ pub(crate) const TWO_PANES_FROM: u16 = 90;
 /// Height in rows from which the hints have a second line.
 const TWO_HINT_LINES_FROM: u16 = 24;
 /// Width in columns from which one line has room for the hints.
-const ONE_HINT_LINE_FROM: u16 = 200;
+const ONE_HINT_LINE_FROM: u16 = 270;
 
 /// The parts of the screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

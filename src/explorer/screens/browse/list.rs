@@ -94,7 +94,7 @@ fn list_title(model: &Model, room: usize) -> String {
     let filter = match model.view.browse.filter.is_empty() {
         true => String::new(),
         false => format!(
-            " · {} of /{}",
+            " · {} match /{}",
             model.view.browse.visible.len(),
             model.view.browse.filter
         ),
@@ -141,15 +141,21 @@ fn cut_to(text: String, room: usize) -> String {
     text.chars().take_while(fits).collect::<String>() + "…"
 }
 
-/// Counts over the sets that are listed; flaky cases and failures of quarantined cases are counted apart.
+/// Counts over the sets that are listed; flaky cases and failures of quarantined cases are counted apart. If some cases have
+/// results, the number of those that have none follows.
 fn totals_text(model: &Model) -> String {
     let sets = model.sets_at_cursor();
     let (mut totals, mut quarantined, mut flaky) = (Totals::default(), 0, 0);
-    for set in sets.into_iter().filter(|set| model.file(*set).is_some()) {
+    let mut not_run = 0;
+    for set in sets {
+        let Some(file) = model.file(set) else {
+            continue;
+        };
         let (of_set, mut of_flaky) = (
             model.view.outcomes.totals(set),
             model.view.outcomes.flaky(set),
         );
+        not_run += file.len().saturating_sub(of_set.ended());
         let (apart, both) = quarantined_totals(model, set);
         of_flaky = of_flaky.without(both);
         totals = totals.and(of_set.without(apart).without(of_flaky));
@@ -161,6 +167,9 @@ fn totals_text(model: &Model) -> String {
         if count > 0 {
             words += &format!("  {sign} {count}");
         }
+    }
+    if not_run > 0 && !words.is_empty() {
+        words += &format!("  {not_run} not run");
     }
     words
 }

@@ -236,13 +236,14 @@ fn case_row(
     x = x.max(row.x + OUTCOMES);
     put(buffer, x, row.y, name, &pair.case_name(case), style);
     x += name + 2;
-    let intervals = interval_text(&before, &after);
-    let words = intervals
-        .into_iter()
-        .chain([row_text(pair, case)])
-        .collect::<Vec<_>>()
-        .join("  ");
     let room = row.right().saturating_sub(x);
+    let mut words = row_text(pair, case);
+    // Only where it leaves the reason whole.
+    if let Some(interval) = interval_text(&before, &after)
+        && words.width() + interval.width() + 3 <= usize::from(room)
+    {
+        words = format!("{words}   {interval}");
+    }
     put(
         buffer,
         x,

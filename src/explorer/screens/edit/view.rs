@@ -302,7 +302,7 @@ fn typed(
         buffer,
     );
     let (words, role) = match &typing.wrong {
-        Some(wrong) => (wrong.clone(), Role::Bad),
+        Some(wrong) => (format!("{wrong}    esc cancel"), Role::Bad),
         None if let Some(warning) = &typing.warning => {
             (format!("{warning}    enter apply anyway"), Role::Bad)
         }

@@ -113,9 +113,9 @@ fn progress(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &m
     };
     let jobs = run.plan.options.jobs;
     let words = format!(
-        "{} · {cases}{repeat} · {jobs} at once{}",
-        run.plan.agent_label(),
-        gate_text(model, run)
+        "{cases}{repeat}{} · {jobs} at once · {}",
+        gate_text(model, run),
+        run.plan.agent_label()
     );
     let used = put(
         buffer,
@@ -169,13 +169,17 @@ fn gate_text(model: &Model, run: &RunState) -> String {
     if options.repeat <= 1 && options.gate == Gate::All {
         return String::new();
     }
-    let gate = options.gate.name();
+    let gate = match options.gate {
+        Gate::All => "all attempts must pass".to_string(),
+        Gate::Mean => "mean scores must pass".into(),
+        Gate::Rate(rate) => {
+            let percent = (rate * 1e6).round() / 1e4;
+            format!("{percent} % of the attempts must pass")
+        }
+    };
     match model.run_screen.passed_gate {
-        None => format!(" · gate {gate}"),
-        Some(passed) => format!(
-            " · gate {gate}: {passed} of {} cases pass",
-            run.plan.cases.len()
-        ),
+        None => format!(" · {gate}"),
+        Some(passed) => format!(" · {gate}: {passed} of {} cases do", run.plan.cases.len()),
     }
 }
 
