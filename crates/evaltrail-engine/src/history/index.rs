@@ -65,11 +65,10 @@ impl History {
         let cache = index
             .as_deref()
             .map(|index| OutcomesCache::new(index, &key_id));
-        let mut known = index
-            .as_deref()
-            .map(|index| read_index(index, &key_id))
-            .unwrap_or_default();
-        let found = list_runs(root, app_dirs, &mut unreadable);
+        let read_known = || index.as_deref().map(|index| read_index(index, &key_id));
+        let find = || stamped(list_runs(root, app_dirs, &mut unreadable));
+        let (known, found) = rayon::join(read_known, find);
+        let mut known = known.unwrap_or_default();
         let (mut entries, unread) = take_unchanged(found, &mut known);
         let changed = !unread.is_empty();
         let (new, failed): (Vec<IndexedRun>, Vec<(PathBuf, String)>) = unread
@@ -142,6 +141,19 @@ fn list_runs<'a>(
     ours.chain(adk).collect()
 }
 
+/// A run that was found: its path, the folder of the agent for a result file of ADK, and the sizes and times of its files.
+type FoundRun<'a> = (PathBuf, Option<&'a Path>, Vec<(u64, u128)>);
+
+/// The runs with the sizes and times of their files, which are looked up on all processors.
+fn stamped(runs: Vec<(PathBuf, Option<&Path>)>) -> Vec<FoundRun<'_>> {
+    runs.into_par_iter()
+        .map(|(path, app_dir)| {
+            let stamp = stamp_of(&path, app_dir.is_some());
+            (path, app_dir, stamp)
+        })
+        .collect()
+}
+
 /// A run that is not in the index, or has changed since.
 struct UnreadRun<'a> {
     path: PathBuf,
@@ -166,12 +178,11 @@ impl UnreadRun<'_> {
 /// Divides the runs that were found: the entries of those that have not changed, and the runs that have to be read. `known`
 /// retains the entries of runs that no longer exist.
 fn take_unchanged<'a>(
-    found: Vec<(PathBuf, Option<&'a Path>)>,
+    found: Vec<FoundRun<'a>>,
     known: &mut HashMap<PathBuf, IndexedRun>,
 ) -> (Vec<IndexedRun>, Vec<UnreadRun<'a>>) {
     let (mut unchanged, mut unread) = (Vec::new(), Vec::new());
-    for (path, app_dir) in found {
-        let stamp = stamp_of(&path, app_dir.is_some());
+    for (path, app_dir, stamp) in found {
         match known.remove(&path).filter(|entry| entry.stamp == stamp) {
             Some(entry) => unchanged.push(entry),
             None => unread.push(UnreadRun {
@@ -187,6 +198,18 @@ fn take_unchanged<'a>(
 /// Removes the files that evaltrail wrote for ADK at the end of a run that is there too. A file without the id of its run is
 /// from an older version: it was written after the run started.
 fn remove_copies(runs: &mut Vec<RunSummary>) {
+    let is_copy = |head: &RunSummary| {
+        matches!(
+            head.source,
+            RunSource::Adk {
+                by_evaltrail: true,
+                ..
+            }
+        )
+    };
+    if !runs.iter().any(is_copy) {
+        return;
+    }
     let started = |head: &RunSummary| unix_seconds(&head.started).unwrap_or(f64::MIN);
     let own: HashMap<String, f64> = runs
         .iter()
@@ -222,29 +245,24 @@ fn mark_merged(runs: &mut [RunSummary]) {
     }
 }
 
-fn sort_newest_first(runs: &mut [RunSummary]) {
-    runs.sort_by(|a, b| {
+fn sort_newest_first(runs: &mut Vec<RunSummary>) {
+    let times = runs.drain(..).map(|head| (time_of(&head), head));
+    let mut timed: Vec<(f64, RunSummary)> = times.collect();
+    timed.sort_by(|(a_time, a), (b_time, b)| {
         b.number
             .cmp(&a.number)
-            .then_with(|| time_of(b).total_cmp(&time_of(a)))
+            .then_with(|| b_time.total_cmp(a_time))
     });
     // The user's own runs are in the order in which they were recorded. If their times contradict it, because the clock
     // was wrong, a run counts as no newer than the one that was recorded after it.
     let mut latest = f64::INFINITY;
-    let mut newness: HashMap<PathBuf, f64> = HashMap::new();
-    for head in runs.iter() {
-        let time = match head.is_ours() {
-            true => {
-                latest = latest.min(time_of(head));
-                latest
-            }
-            false => time_of(head),
-        };
-        newness.insert(head.path.clone(), time);
+    for (time, _) in timed.iter_mut().filter(|(_, head)| head.is_ours()) {
+        latest = latest.min(*time);
+        *time = latest;
     }
-    let newness = |head: &RunSummary| newness.get(&head.path).copied().unwrap_or(f64::MIN);
     // The sort is stable: runs with equal times stay in this order.
-    runs.sort_by(|a, b| newness(b).total_cmp(&newness(a)));
+    timed.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    runs.extend(timed.into_iter().map(|(_, head)| head));
 }
 
 /// When a run started. A foreign run comes last, because it must not hide the user's own runs.
