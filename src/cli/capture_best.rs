@@ -9,9 +9,7 @@ use super::output::print_note;
 use super::paths::parse_target;
 use anyhow::bail;
 use evaltrail_core::analysis::{Addition, BestAdditions};
-use evaltrail_core::domain::{
-    EvalCase, captured_case, clean_line, counted, eval_id_error, free_id,
-};
+use evaltrail_core::domain::{EvalCase, captured_case, clean_line, counted, valid_free_id};
 use evaltrail_core::formats::append_cases;
 use evaltrail_engine::runner::{
     BestConversations, BestRequest, RecordedConversation, best_conversations, with_user_message,
@@ -24,8 +22,6 @@ use unicode_width::UnicodeWidthStr;
 const MAX_ITEMS: usize = 6;
 /// The longest id or item that is printed whole, in characters.
 const MAX_WORD: usize = 60;
-/// The longest id that is made of one that is not valid, in characters.
-const MAX_ID: usize = 64;
 
 pub(super) fn capture_best(args: &CaptureArgs, most: usize) -> anyhow::Result<Exit> {
     let target = parse_target(&args.into);
@@ -146,7 +142,7 @@ fn new_cases(
     let case = |addition: &Addition| {
         let conversation = &found[addition.candidate];
         let (turns, _) = with_user_message(&conversation.turns, 0..conversation.turns.len());
-        let id = new_id(&conversation.id, |id| ids.contains(id));
+        let id = valid_free_id(&conversation.id, "conversation", |id| ids.contains(id));
         ids.insert(id.clone());
         let (input, _) = conversation.session_from(0);
         captured_case(
@@ -157,31 +153,6 @@ fn new_cases(
         )
     };
     additions.iter().map(case).collect()
-}
-
-/// The id itself if a case can have it, else one like it.
-fn new_id(id: &str, is_taken: impl Fn(&str) -> bool) -> String {
-    let valid = match eval_id_error(id, std::iter::empty()) {
-        None => id.to_string(),
-        Some(_) => {
-            let valid = |c: char| {
-                if c.is_ascii_alphanumeric() || c == '-' {
-                    c
-                } else {
-                    '_'
-                }
-            };
-            let id: String = id.chars().take(MAX_ID).map(valid).collect();
-            match id.trim_matches('_') {
-                "" => "conversation".into(),
-                id => id.to_string(),
-            }
-        }
-    };
-    match is_taken(&valid) {
-        true => free_id(&valid, is_taken),
-        false => valid,
-    }
 }
 
 /// One line for each case: its id, its turns and what it adds; then how many others would add something.
@@ -217,21 +188,5 @@ fn short(text: &str) -> String {
     match text.char_indices().nth(MAX_WORD) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_string(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn invalid_ids_become_valid_ones() {
-        let taken = ["a", "x_y"];
-        let id = |id: &str| new_id(id, |other| taken.contains(&other));
-        assert_eq!(id("s-1"), "s-1");
-        assert_eq!(id("a"), "a_2");
-        assert_eq!(id("x y"), "x_y_2");
-        assert_eq!(id("ö/:"), "conversation");
-        assert_eq!(id(&"é1".repeat(100)).len(), 63);
     }
 }

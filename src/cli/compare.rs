@@ -121,16 +121,11 @@ fn write_report(
 
 /// A run, or the baseline.
 fn compared_side(workspace: &Workspace, named: &str) -> anyhow::Result<Side> {
-    let path = Path::new(named);
-    if path.is_dir() && !path.join("run.json").is_file() {
-        bail!(
-            "{named}: it is a folder, not a run; `evaltrail compare --in {}` compares the last two runs of that folder",
-            shell_word(named)
-        );
-    }
     if named != "baseline" {
         return Ok(Side {
-            state: find_run(workspace, named)?.state,
+            state: find_run(workspace, named)
+                .map_err(|error| with_folder_hint(named, error))?
+                .state,
             conditions: None,
         });
     }
@@ -139,6 +134,18 @@ fn compared_side(workspace: &Workspace, named: &str) -> anyhow::Result<Side> {
         state: baseline.state,
         conditions: Some(baseline.conditions),
     })
+}
+
+/// The error that there is no such run; if it is a folder, how to compare the runs in it.
+fn with_folder_hint(named: &str, error: anyhow::Error) -> anyhow::Error {
+    let path = Path::new(named);
+    if !path.is_dir() || path.join("run.json").is_file() {
+        return error;
+    }
+    anyhow::anyhow!(
+        "{named}: it is a folder, not a run; `evaltrail compare --in {}` compares the last two runs of that folder",
+        shell_word(named)
+    )
 }
 
 /// A run, or the baseline.

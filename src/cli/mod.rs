@@ -18,6 +18,7 @@ mod compare;
 mod convert;
 mod coverage;
 mod docs;
+mod drafts;
 mod edit;
 mod error_text;
 mod exit;
@@ -25,6 +26,7 @@ mod exit_code;
 mod explore;
 mod export;
 mod find_run;
+mod generate;
 mod github;
 mod interrupts;
 mod judge;
@@ -86,6 +88,8 @@ static SUBCOMMANDS: &[CommandRow] = &[
     CommandRow::new::<export::OpenArgs>(),
     CommandRow::new::<accept::AcceptArgs>(),
     CommandRow::new::<capture_args::CaptureArgs>(),
+    CommandRow::new::<generate::GenerateArgs>(),
+    CommandRow::new::<drafts::DraftsArgs>(),
     CommandRow::new::<edit::EditArgs>(),
     CommandRow::new::<new::NewArgs>(),
     CommandRow::new::<explore::DemoArgs>(),

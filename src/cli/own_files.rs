@@ -47,6 +47,9 @@ pub(super) fn run_file(path: &Path) -> anyhow::Result<Option<RunFile>> {
                 "{shown} is a recording of agents: `evaltrail run SET --agent replay:{shown}` replays it"
             )
         }
+        Some(EvaltrailFile::Drafts) => {
+            bail!("{shown} has drafts of cases: `evaltrail drafts SET` shows those of a set")
+        }
         Some(EvaltrailFile::AdkResult) => bail!(
             "{shown} is a result of ADK: `evaltrail` opens it with H in the folder that contains the agent"
         ),

@@ -31,6 +31,7 @@ mod crash;
 mod datasets;
 mod docs;
 mod dotenv;
+mod drafts;
 mod edits;
 mod endings;
 mod explorer;

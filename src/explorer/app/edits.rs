@@ -6,6 +6,7 @@ use crate::explorer::case_list::listing;
 use crate::explorer::commands::authoring::{REDO, UNDO};
 use crate::explorer::commands::editing::SAVE;
 use crate::explorer::commands::hint;
+use crate::explorer::dialogs::drafts;
 use crate::explorer::prompts::confirm;
 use crate::explorer::screens::{chat, edit, queue};
 use crate::explorer::sets::{edited_cases, load};
@@ -55,7 +56,9 @@ pub(crate) fn edited(model: &mut Model, done: EditDone) -> Vec<Effect> {
             chat::on_saved(model);
         }
     }
-    if !saved {
+    if saved {
+        effects.extend(drafts::list_again(model, &done.written));
+    } else {
         effects.extend(queue::edited(model, &done.words, done.stands));
     }
     what_if::edited(model, &done);

@@ -6,7 +6,7 @@ use crate::explorer::app::edits;
 use crate::explorer::case_list::listing;
 use crate::explorer::commands::keymap::{KeyLookup, elsewhere, resolve};
 use crate::explorer::dialogs::run_options;
-use crate::explorer::dialogs::{causes, coverage};
+use crate::explorer::dialogs::{causes, coverage, drafts};
 use crate::explorer::running::{events, watch};
 use crate::explorer::screens::{browse, chat, comparison, edit, queue, runs, trends};
 use crate::explorer::sets::{edited_cases, load, past_results};
@@ -129,6 +129,7 @@ fn sets(model: &mut Model, msg: SetMsg) -> Vec<Effect> {
             Vec::new()
         }
         SetMsg::AnswersFound(found) => authoring::answers_found(model, found),
+        SetMsg::DraftsFound(set, found) => drafts::found(model, set, found),
     }
 }
 

@@ -13,19 +13,30 @@ const MAX_SEARCHED: usize = 20_000;
 pub(crate) struct FilterCompletion {
     /// Whole words, the best first.
     pub(crate) words: Vec<String>,
-    /// Whether the word is not known and these are similar, instead of beginning with it.
+    /// Whether the word is not known and these are similar, instead of containing it.
     pub(crate) are_similar: bool,
 }
 
+/// The values of a field in the sets that are listed. They are looked up once while a field is typed.
+#[derive(Debug, Default)]
+pub(crate) struct FieldValues {
+    field: String,
+    names: BTreeSet<String>,
+    /// Whether these are all. Otherwise a name that is not among them may exist.
+    are_all: bool,
+}
+
 impl FilterCompletion {
-    /// The completion of the last word of a filter.
-    pub(crate) fn new(model: &Model, filter: &str) -> FilterCompletion {
+    /// The completion of the last word of a filter that was applied to the list. `values` are those of the field that was typed
+    /// before, and are replaced if it is another one.
+    pub(crate) fn new(model: &Model, filter: &str, values: &mut FieldValues) -> FilterCompletion {
         let word = &filter[last_word(filter)..];
         let (sign, word) = match word.strip_prefix('-') {
             Some(word) => ("-", word),
             None => ("", word),
         };
-        if word.is_empty() || filter.contains('"') {
+        let is_quoted = word.contains('"') || filter.matches('"').count() % 2 == 1;
+        if word.is_empty() || is_quoted {
             return FilterCompletion::default();
         }
         let Some((field, value)) = word.split_once(':') else {
@@ -36,27 +47,25 @@ impl FilterCompletion {
                 are_similar: false,
             };
         };
-        let names = names(model, field);
-        let value = value.to_lowercase();
-        let contains = |name: &&String| name.to_lowercase().contains(&value);
-        let mut known: Vec<&String> = names.iter().filter(contains).collect();
-        known.sort_by_key(|name| !name.to_lowercase().starts_with(&value));
-        let are_similar = known.is_empty();
-        if are_similar {
-            known.extend(
-                most_similar(value.as_str(), names.iter().map(String::as_str))
-                    .and_then(|similar| names.get(similar)),
-            );
+        // A comparison with a number is complete.
+        if value.contains(['<', '>', '=']) {
+            return FilterCompletion::default();
         }
-        known.retain(|name| name.to_lowercase() != value);
-        let word = |name: &String| match name.contains(char::is_whitespace) {
-            true => format!("{sign}{field}:\"{name}\""),
-            false => format!("{sign}{field}:{name}"),
-        };
-        FilterCompletion {
-            words: known.into_iter().map(word).collect(),
-            are_similar,
+        if values.field != field {
+            *values = FieldValues::collect(model, field);
         }
+        let mut completion = values.matching(&value.to_lowercase());
+        // What matches nothing may be mistyped.
+        if completion.are_similar && !model.view.browse.visible.is_empty() {
+            completion.words.clear();
+        }
+        for name in &mut completion.words {
+            *name = match name.contains(char::is_whitespace) {
+                true => format!("{sign}{field}:\"{name}\""),
+                false => format!("{sign}{field}:{name}"),
+            };
+        }
+        completion
     }
 
     /// The filter with the first word in the place of its last one; `None` if there is none.
@@ -72,42 +81,85 @@ fn last_word(filter: &str) -> usize {
     gap.map_or(0, |(at, c)| at + c.len_utf8())
 }
 
-/// The values of a field in the sets that are listed.
-fn names(model: &Model, field: &str) -> BTreeSet<String> {
-    let sets = model.sets_at_cursor();
-    let views = || sets.iter().map(|set| &model.view.sets[*set]);
-    let cases = || {
-        let all = sets.iter().flat_map(|&set| {
-            let count = model.file(set).map_or(0, |file| file.len());
-            (0..count).map(move |index| CaseRef { set, index })
-        });
-        all.take(MAX_SEARCHED)
-    };
-    match field {
-        "status" => Query::STATUSES.map(String::from).into(),
-        "agent" | "app" => views()
-            .filter_map(|set| set.agent.as_ref().ok().cloned())
-            .collect(),
-        "set" | "file" => views().map(|set| set.path.stem.clone()).collect(),
-        "id" | "case" => cases()
-            .map(|case| model.eval_id(case).into_owned())
-            .collect(),
-        "tag" => cases()
-            .filter_map(|case| model.notes(case))
-            .flat_map(|notes| notes.tags.clone())
-            .collect(),
-        "tool" => distinct(views().flat_map(|set| {
-            let summaries = set.summaries.iter().flat_map(|summaries| summaries.iter());
-            summaries
-                .take(MAX_SEARCHED)
-                .flat_map(|summary| summary.tools.iter().map(String::as_str))
-        })),
-        "metric" => distinct(
-            cases()
-                .filter_map(|case| model.view.outcomes.get(case)?.attempts.first())
-                .flat_map(|attempt| attempt.metrics.iter().map(|metric| metric.metric.as_str())),
-        ),
-        _ => BTreeSet::new(),
+impl FieldValues {
+    /// The names that contain a value in lower case, those that begin with it first; else the most similar one. None if the value
+    /// is one of the names.
+    fn matching(&self, value: &str) -> FilterCompletion {
+        let lower = self.names.iter().map(|name| (name.to_lowercase(), name));
+        let mut found: Vec<(bool, &String)> = Vec::new();
+        for (lower, name) in lower {
+            if lower == value {
+                return FilterCompletion::default();
+            }
+            if lower.contains(value) {
+                found.push((!lower.starts_with(value), name));
+            }
+        }
+        found.sort();
+        let similar = || {
+            let similar = most_similar(value, self.names.iter().map(String::as_str));
+            similar.filter(|_| self.are_all).map(str::to_string)
+        };
+        match found.is_empty() {
+            true => FilterCompletion {
+                words: similar().into_iter().collect(),
+                are_similar: true,
+            },
+            false => FilterCompletion {
+                words: found.into_iter().map(|(_, name)| name.clone()).collect(),
+                are_similar: false,
+            },
+        }
+    }
+
+    fn collect(model: &Model, field: &str) -> FieldValues {
+        let sets = model.sets_at_cursor();
+        let views = || sets.iter().map(|set| &model.view.sets[*set]);
+        let counts = sets
+            .iter()
+            .map(|set| model.file(*set).map_or(0, |file| file.len()));
+        let is_read = sets.iter().all(|set| model.file(*set).is_some());
+        let are_few = counts.sum::<usize>() <= MAX_SEARCHED;
+        let cases = || {
+            let all = sets.iter().flat_map(|&set| {
+                let count = model.file(set).map_or(0, |file| file.len());
+                (0..count).map(move |index| CaseRef { set, index })
+            });
+            all.take(MAX_SEARCHED)
+        };
+        let names: BTreeSet<String> = match field {
+            "status" => Query::STATUSES.map(String::from).into(),
+            "agent" | "app" => views()
+                .filter_map(|set| set.agent.as_ref().ok().cloned())
+                .collect(),
+            "set" | "file" => views().map(|set| set.path.stem.clone()).collect(),
+            "id" | "case" => cases()
+                .map(|case| model.eval_id(case).into_owned())
+                .collect(),
+            "tag" => cases()
+                .filter_map(|case| model.notes(case))
+                .flat_map(|notes| notes.tags.clone())
+                .collect(),
+            "tool" => distinct(
+                views()
+                    .flat_map(|set| set.summaries.iter().flat_map(|summaries| summaries.iter()))
+                    .take(MAX_SEARCHED)
+                    .flat_map(|summary| summary.tools.iter().map(String::as_str)),
+            ),
+            "metric" => distinct(
+                cases()
+                    .filter_map(|case| model.view.outcomes.get(case)?.attempts.first())
+                    .flat_map(|attempt| {
+                        attempt.metrics.iter().map(|metric| metric.metric.as_str())
+                    }),
+            ),
+            _ => BTreeSet::new(),
+        };
+        FieldValues {
+            field: field.into(),
+            names,
+            are_all: is_read && are_few,
+        }
     }
 }
 
@@ -115,4 +167,35 @@ fn names(model: &Model, field: &str) -> BTreeSet<String> {
 fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> BTreeSet<String> {
     let different: BTreeSet<&str> = names.collect();
     different.into_iter().map(String::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(names: &[&str], are_all: bool) -> FieldValues {
+        FieldValues {
+            field: "tool".into(),
+            names: names.iter().map(|name| name.to_string()).collect(),
+            are_all,
+        }
+    }
+
+    #[test]
+    fn names_that_begin_with_the_value_are_first() {
+        let tools = values(&["a_water", "water_bed", "Watering"], true);
+        assert_eq!(
+            tools.matching("wat").words,
+            ["Watering", "water_bed", "a_water"]
+        );
+        assert_eq!(tools.matching("water_bed"), FilterCompletion::default());
+    }
+
+    #[test]
+    fn similar_name_is_proposed_if_all_are_known() {
+        let similar = |are_all| values(&["water_bed", "read_soil"], are_all).matching("watr_bed");
+        assert_eq!(similar(true).words, ["water_bed"]);
+        assert!(similar(true).are_similar);
+        assert_eq!(similar(false).words, [""; 0]);
+    }
 }

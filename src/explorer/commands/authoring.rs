@@ -168,6 +168,18 @@ pub static CAPTURE: Command = Command {
     ..BASE
 };
 
+pub static DRAFTS: Command = Command {
+    id: &CommandName {
+        name: "drafts",
+        default_keys: &["c p"],
+    },
+    help: "list the drafts of cases of the set, to add or drop them; derives some from its cases if there are none",
+    contexts: &[Context::Browse],
+    enabled: can_write_set,
+    run: dialogs::drafts::open,
+    ..BASE
+};
+
 pub static TAGS: Command = Command {
     id: &CommandName {
         name: "tags",

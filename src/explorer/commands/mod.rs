@@ -394,6 +394,7 @@ pub static COMMANDS: &[&Command] = &[
     &RENAME,
     &NEW_SET,
     &CAPTURE,
+    &DRAFTS,
     &TAGS,
     &QUARANTINE,
     &VARIANTS,

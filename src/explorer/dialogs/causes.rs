@@ -287,10 +287,11 @@ impl CauseList {
 }
 
 impl Dialog for CauseList {
-    fn tab(&mut self, _: &mut Model) {
+    fn tab(&mut self, _: &mut Model) -> Option<Vec<Effect>> {
         if self.picker.input.value().trim().is_empty() {
             self.fold();
         }
+        None
     }
 
     fn edit(&mut self, _: &mut Model, request: InputRequest) {

@@ -204,8 +204,9 @@ impl CoverageList {
 }
 
 impl Dialog for CoverageList {
-    fn tab(&mut self, _: &mut Model) {
+    fn tab(&mut self, _: &mut Model) -> Option<Vec<Effect>> {
         self.column = (self.column + 1) % COLUMNS.len();
+        None
     }
 
     fn edit(&mut self, _: &mut Model, request: InputRequest) {

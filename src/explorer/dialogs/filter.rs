@@ -1,6 +1,6 @@
 //! The line in which the filter of the list is typed. It is applied with every key.
 
-use crate::explorer::case_list::filter_completion::FilterCompletion;
+use crate::explorer::case_list::filter_completion::{FieldValues, FilterCompletion};
 use crate::explorer::case_list::listing;
 use crate::explorer::prompts::line::{CONFIRM_OR_CANCEL, draw_line};
 use crate::explorer::shared::case_list::Pane;
@@ -24,6 +24,8 @@ pub struct FilterLine {
     /// The filter when the line was opened.
     before: String,
     completion: FilterCompletion,
+    /// The values of the field that is typed.
+    values: FieldValues,
 }
 
 /// Maximum number of completions that are shown.
@@ -40,7 +42,13 @@ impl FilterLine {
             }
             Err(error) => Some(error.to_string()),
         };
-        self.completion = FilterCompletion::new(model, typed);
+        self.completion = FilterCompletion::new(model, typed, &mut self.values);
+    }
+
+    /// Why the filter is invalid, unless it can become a valid one by completion.
+    fn shown_error(&self) -> Option<&str> {
+        let can_be_completed = !self.completion.words.is_empty();
+        self.wrong.as_deref().filter(|_| !can_be_completed)
     }
 
     /// What `tab` completes, else an example while nothing is typed, and the keys.
@@ -67,6 +75,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
             wrong: None,
             before,
             completion: FilterCompletion::default(),
+            values: FieldValues::default(),
         },
     )
 }
@@ -77,11 +86,12 @@ impl Dialog for FilterLine {
         self.apply(model);
     }
 
-    fn tab(&mut self, model: &mut Model) {
+    fn tab(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
         if let Some(completed) = self.completion.completed(self.input.value()) {
             self.input = Input::new(completed);
             self.apply(model);
         }
+        None
     }
 
     /// An invalid filter is not left: the list is filtered by an earlier part of it. Keys are for the filtered list then.
@@ -110,7 +120,7 @@ impl Dialog for FilterLine {
         draw_line(
             "/ ",
             &self.input,
-            (self.wrong.as_deref(), &self.hint()),
+            (self.shown_error(), &self.hint()),
             areas,
             theme,
             buffer,
@@ -131,6 +141,7 @@ mod tests {
             wrong,
             before: String::new(),
             completion: FilterCompletion::default(),
+            values: FieldValues::default(),
         };
         assert!(line(Some("no".into())).choose(&mut model).is_none());
         assert_eq!(model.view.browse.pane, Pane::Sets);

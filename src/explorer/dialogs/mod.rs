@@ -7,6 +7,7 @@ pub mod causes;
 pub mod changed_cases;
 pub mod columns;
 pub mod coverage;
+pub mod drafts;
 pub mod filter;
 pub mod jump;
 pub mod messages;

@@ -115,8 +115,9 @@ impl RuleLine {
 }
 
 impl Dialog for RuleLine {
-    fn tab(&mut self, _: &mut Model) {
+    fn tab(&mut self, _: &mut Model) -> Option<Vec<Effect>> {
         self.complete();
+        None
     }
 
     fn edit(&mut self, _: &mut Model, request: InputRequest) {

@@ -130,7 +130,7 @@ fn computed(metric: &MetricResult) -> Option<bool> {
 impl Dialog for VerdictForm {
     /// `tab` changes the verdict under the cursor: first to the opposite of the computed one, then to the computed
     /// one, then to none.
-    fn tab(&mut self, _: &mut Model) {
+    fn tab(&mut self, _: &mut Model) -> Option<Vec<Effect>> {
         if let Some(item) = self.items.get_mut(self.cursor) {
             // The first press overrules the computed verdict.
             item.verdict = match (item.verdict, item.about.computed) {
@@ -139,6 +139,7 @@ impl Dialog for VerdictForm {
                 _ => None,
             };
         }
+        None
     }
 
     fn edit(&mut self, _: &mut Model, request: InputRequest) {

@@ -237,20 +237,25 @@ fn ended_text(run: &RunState) -> String {
 
 /// How the cases of a repeated run ended, as in "12 cases always passed, 2 were flaky, 3 never passed".
 fn repeated_text(run: &RunState) -> String {
-    let (mut always, mut flaky, mut never) = (0, 0, 0);
+    let planned = run.plan.options.repeat as usize;
+    let (mut always, mut flaky, mut never, mut unknown) = (0, 0, 0, 0);
     for case in 0..run.plan.cases.len() {
         let statuses = run.statuses_of(case).into_iter().map(|(_, status)| status);
         let passed = PassCount::of_statuses(statuses);
-        match passed {
-            PassCount { of: 0, .. } => {}
+        match passed.passed_all(planned.saturating_sub(passed.of)) {
             _ if passed.is_flaky() => flaky += 1,
-            _ if passed.passed > 0 => always += 1,
-            _ => never += 1,
+            Some(true) => always += 1,
+            Some(false) => never += 1,
+            None => unknown += 1,
         }
     }
     let always = counted(always, "case");
     let were = if flaky == 1 { "was" } else { "were" };
-    format!("{always} always passed, {flaky} {were} flaky, {never} never passed")
+    let unknown = match unknown {
+        0 => String::new(),
+        unknown => format!(", {unknown} passed as far as they were evaluated"),
+    };
+    format!("{always} always passed, {flaky} {were} flaky, {never} never passed{unknown}")
 }
 
 /// Rebuilds the list if it is filtered, narrowed or sorted, and may therefore depend on outcomes. Failing cases come first

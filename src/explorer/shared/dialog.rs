@@ -72,7 +72,11 @@ pub(crate) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
                 return effects;
             }
         }
-        (KeyCode::Tab, _) => dialog.tab(model),
+        (KeyCode::Tab, _) => {
+            if let Some(effects) = dialog.tab(model) {
+                return effects;
+            }
+        }
         (KeyCode::Up, _) | (KeyCode::Char('p'), true) => dialog.scroll(model, Motion::Up),
         (KeyCode::Down, _) | (KeyCode::Char('n'), true) => dialog.scroll(model, Motion::Down),
         (KeyCode::PageUp, _) => dialog.scroll(model, Motion::PageUp),

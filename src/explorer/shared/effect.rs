@@ -198,6 +198,15 @@ pub enum SetEffect {
     /// Look for the answers that calls of a case lacked in past runs. The reply is
     /// [`crate::explorer::shared::message::SetMsg::AnswersFound`].
     FindAnswers(CaseRef, Arc<EndedAttempt>),
+    /// Read the drafts of a set. The reply is [`crate::explorer::shared::message::SetMsg::DraftsFound`].
+    FindDrafts {
+        /// The set.
+        set: usize,
+        /// Its file.
+        file: Arc<SetFile>,
+        /// Whether drafts are derived if there are none.
+        derives: bool,
+    },
 }
 
 /// Effects on runs.

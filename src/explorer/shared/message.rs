@@ -8,6 +8,7 @@ use crate::explorer::shared::command_names::CommandName;
 use crate::explorer::shared::compared_pair::ComparedPair;
 use crate::explorer::shared::configured_run::ConfiguredRun;
 use crate::explorer::shared::effect::{CaptureTarget, EditorOf};
+use crate::explorer::shared::found_drafts::FoundDrafts;
 use crate::explorer::shared::key::Key;
 use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::outcomes::Outcomes;
@@ -99,6 +100,8 @@ pub enum SetMsg {
     /// The reply to [`crate::explorer::shared::effect::SetEffect::FindAnswers`]: the change of the file of stubs in words, or why there is
     /// none.
     AnswersFound(Result<(String, FileEdit), String>),
+    /// The reply to [`crate::explorer::shared::effect::SetEffect::FindDrafts`]: the drafts of this set, or why they cannot be read.
+    DraftsFound(usize, Result<FoundDrafts, String>),
 }
 
 /// Messages about results.

@@ -16,6 +16,7 @@ pub(crate) mod cyclic_search;
 pub mod dialog;
 pub mod effect;
 pub mod enabled;
+pub mod found_drafts;
 pub mod from_disk;
 pub mod key;
 pub mod layout;

@@ -281,8 +281,10 @@ pub trait Dialog: Any + fmt::Debug + Sync {
         None
     }
 
-    /// Handles `tab`, which most dialogs have no use for.
-    fn tab(&mut self, _: &mut Model) {}
+    /// Handles `tab`, which most dialogs have no use for. `None`: the dialog stays open.
+    fn tab(&mut self, _: &mut Model) -> Option<Vec<Effect>> {
+        None
+    }
 
     /// Edits the text of the dialog.
     fn edit(&mut self, _: &mut Model, _: InputRequest) {}

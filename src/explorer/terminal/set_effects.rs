@@ -3,6 +3,7 @@
 use crate::explorer::sets::edited_cases::{reevaluated, requested_cases};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::effect::SetEffect;
+use crate::explorer::shared::found_drafts::FoundDrafts;
 use crate::explorer::shared::message::{Msg, SetMsg};
 use crate::explorer::shared::ticket::Ticket;
 use crate::explorer::terminal::effects::{EffectExecutor, LoopEvent};
@@ -10,10 +11,13 @@ use crate::explorer::terminal::load_sets::{load_set, summarise};
 use crate::explorer::terminal::run_request::configured_run;
 use crate::explorer::terminal::task_context::TaskContext;
 use crate::explorer::terminal::tools;
+use evaltrail_core::analysis::MutationKind;
 use evaltrail_core::domain::{AgentSpec, EndedAttempt};
 use evaltrail_core::formats::SetFile;
 use evaltrail_engine::agents::declared_tools;
-use evaltrail_engine::runner::{add_missing_answers, agent_questions};
+use evaltrail_engine::runner::{
+    DerivedDraftRequest, SetDrafts, add_missing_answers, agent_questions, derive_drafts,
+};
 use evaltrail_engine::store::{AppFolders, FileEdit, Trust};
 use evaltrail_engine::workspace::{SetPath, Workspace, agent_for};
 use std::sync::Arc;
@@ -49,6 +53,10 @@ impl EffectExecutor {
             SetEffect::FindAnswers(case, attempt) => self.elsewhere(move |context| {
                 let found = found_answers(context, case, &attempt);
                 Some(Msg::Sets(SetMsg::AnswersFound(found)))
+            }),
+            SetEffect::FindDrafts { set, file, derives } => self.elsewhere(move |context| {
+                let found = found_drafts(context, set, &file, derives);
+                Some(Msg::Sets(SetMsg::DraftsFound(set, found)))
             }),
         }
     }
@@ -145,4 +153,34 @@ fn found_answers(
     let recording = add_missing_answers(&context.workspace, set, &attempt.eval_id, missing)?;
     let job = recording.job.ok_or("nothing would change")?;
     Ok((recording.words, job))
+}
+
+/// At most as many drafts are derived at once.
+const MAX_DERIVED: usize = 20;
+
+/// The drafts of a set; if there are none, those that can be derived from its cases.
+fn found_drafts(
+    context: &TaskContext,
+    set: usize,
+    file: &SetFile,
+    derives: bool,
+) -> Result<FoundDrafts, String> {
+    let path = &context.sets[set];
+    let (drafts, _) = SetDrafts::read(&path.path)?.without_stale(file);
+    if !derives || drafts.cases().next().is_some() {
+        return Ok(FoundDrafts::Listed(Arc::new(drafts)));
+    }
+    let derived = derive_drafts(&DerivedDraftRequest {
+        workspace: &context.workspace,
+        set: (path, file),
+        sources: None,
+        declared: &[],
+        kinds: &MutationKind::ALL,
+        seed: 0,
+        most: MAX_DERIVED,
+        existing: &drafts.drafts,
+        date: &jiff::Zoned::now().date().to_string(),
+    });
+    let count = derived.drafts.len();
+    Ok(FoundDrafts::Derived(drafts.adding(&derived.drafts), count))
 }

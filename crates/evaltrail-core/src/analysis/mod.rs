@@ -6,12 +6,14 @@
 //! several attempts ───────repeats──▶ pass rate with an interval, pass@k and pass^k, flaky cases
 //! outcomes of a case ─────trends───▶ since which run it does not pass
 //! cases and attempts ─────coverage─▶ which tools are expected and called, with which arguments
+//! cases ──────────────────mutations▶ new cases that are derived from them
 //! ```
 
 mod compare;
 mod coverage;
 mod evidence;
 mod groups;
+mod mutations;
 mod pass_rate;
 mod pass_table;
 mod permutation;
@@ -35,6 +37,7 @@ pub use coverage::{
 };
 pub use evidence::{ChangeEvidence, ComparisonRule, DEFAULT_LEVEL};
 pub use groups::{FailureGroup, FailureGroups, group_failures};
+pub use mutations::{MutatedCase, MutationKind, MutationRequest, PROVENANCE_KEY, mutated_cases};
 pub use pass_rate::{PassRateCollector, pass_rate};
 pub use pass_table::PassTable;
 pub use repeats::{

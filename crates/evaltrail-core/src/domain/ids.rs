@@ -31,6 +31,34 @@ pub fn eval_id_error<'a>(
         .then(|| format!("there is a case {id:?} in this file already"))
 }
 
+/// The longest id that is made of one that is not valid, in characters.
+const MAX_ID: usize = 64;
+
+/// An id like this one that a case can have ([`eval_id_error`]) and that is not taken; `fallback` if nothing of it is left.
+pub fn valid_free_id(id: &str, fallback: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let valid = match eval_id_error(id, std::iter::empty()) {
+        None => id.to_string(),
+        Some(_) => {
+            let valid = |c: char| {
+                if c.is_ascii_alphanumeric() || c == '-' {
+                    c
+                } else {
+                    '_'
+                }
+            };
+            let id: String = id.chars().take(MAX_ID).map(valid).collect();
+            match id.trim_matches('_') {
+                "" => fallback.into(),
+                id => id.to_string(),
+            }
+        }
+    };
+    match is_taken(&valid) {
+        true => free_id(&valid, is_taken),
+        false => valid,
+    }
+}
+
 /// The first free id of the form `id_2`, `id_3` …; counts on from a number that the id already ends with.
 pub fn free_id(id: &str, is_taken: impl Fn(&str) -> bool) -> String {
     let numbered = id
@@ -49,6 +77,17 @@ pub fn free_id(id: &str, is_taken: impl Fn(&str) -> bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn invalid_ids_become_valid_ones() {
+        let taken = ["a", "x_y"];
+        let id = |id: &str| valid_free_id(id, "conversation", |other| taken.contains(&other));
+        assert_eq!(id("s-1"), "s-1");
+        assert_eq!(id("a"), "a_2");
+        assert_eq!(id("x y"), "x_y_2");
+        assert_eq!(id("ö/:"), "conversation");
+        assert_eq!(id(&"é1".repeat(100)).len(), 63);
+    }
 
     #[test]
     fn ids_are_as_adk_takes_them() {

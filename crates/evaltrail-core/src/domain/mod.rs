@@ -97,7 +97,7 @@ pub use finding::{Finding, FindingRule};
 pub use finished::{ATTEMPTS_IN_BLOCK, FinishedAttempts, packed_block};
 pub use gate::Gate;
 pub use human::HumanVerdict;
-pub use ids::{eval_id_error, free_id, set_id_error};
+pub use ids::{eval_id_error, free_id, set_id_error, valid_free_id};
 pub use intermediate::IntermediateResponse;
 pub use invocation::{
     DetailsSource, Durations, Invocation, InvocationEvent, Trajectory, TurnEnd, Usage,

@@ -40,6 +40,9 @@ pub const TAIL: usize = 64 << 10;
 /// The first key of a report in JSON, and of each row of one in Vertex's table.
 pub const REPORT_KEY: &str = "evaltrail";
 
+/// The first key of each line of a file of drafts. Its value is the kind of the draft.
+pub(super) const DRAFT_KEY: &str = "evaltrail_draft";
+
 /// The beginning of `metadata.dataset_id` of a report in the form of an `EvaluationResult`, whose client refuses other keys.
 /// The id of the run follows.
 pub const RESULT_ID: &str = "evaltrail run ";
@@ -59,6 +62,8 @@ pub enum EvaltrailFile {
     Recording,
     /// A result for ADK, or one of ADK.
     AdkResult,
+    /// Drafts of cases.
+    Drafts,
 }
 
 /// The first bytes of a packed file: gzip's.
@@ -163,6 +168,7 @@ fn json_file(head: &str) -> Option<EvaltrailFile> {
             }
         }
         () if has(&["evaltrail_run"]) => Some(EvaltrailFile::Export),
+        () if is_first(DRAFT_KEY) => Some(EvaltrailFile::Drafts),
         // An `EvaluationResult`.
         () if has(&["metadata"]) && has_result_id(head) => result_file(head),
         () if has(&["key", "eval_id", "status", "adk_status"]) => Some(EvaltrailFile::Journal),
@@ -247,6 +253,7 @@ mod tests {
             report.as_str(),
             "{\n  \"evaltrail\": \"0.1.0\",\n  \"run_id\": \"x\", \"cases\": [",
             "{\"key\":{\"case\":0,\"attempt\":1},\"eval_id\":\"a\",\"status\":\"passed\",\"adk_status\":\"pas",
+            "{\"evaltrail_draft\":\"value\",\"source\":\"a\",\"cha",
             "{\"block\":128,\"size\":214016,\"lz4\":\"8B57ImtleSI6eyJj",
             "{\"eval_id\":\"a\",\"turns\":[{\"prompt\": \"x\", \"res",
             "{\"evaltrail\":\"0.1.0\",\"eval_case_id\":\"a\",\"prompt\":\"x\",\"response\":\"y\"}",

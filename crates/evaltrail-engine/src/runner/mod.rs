@@ -23,7 +23,9 @@ mod chosen_cases;
 mod connections;
 mod conversation;
 mod coverage;
+mod derived_drafts;
 mod dispatcher;
+mod drafts;
 mod executor;
 mod executor_message;
 mod export;
@@ -58,6 +60,8 @@ pub use chosen_cases::Selection;
 pub use coverage::{
     CoverageRequest, CoveredWorkspace, ToolSource, coverage_of_workspace, tools_of_running_agents,
 };
+pub use derived_drafts::{DerivedDraftRequest, DerivedDrafts, derive_drafts};
+pub use drafts::SetDrafts;
 pub use export::{export, redacted, redacted_text};
 pub use past::{
     case_trends, history_of, load_past_run, past_results, past_run, remove_old, result_folders,

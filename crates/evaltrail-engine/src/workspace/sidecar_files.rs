@@ -13,6 +13,9 @@ pub const NOTES_ENDING: &str = ".evaltrail.json";
 /// The ending of the name of a file of stubs.
 pub const STUBS_ENDING: &str = ".tools.jsonl";
 
+/// The ending of the name of a file of drafts.
+const DRAFTS_ENDING: &str = ".drafts.jsonl";
+
 /// The path of a set's notes.
 pub fn notes_path(set: &Path) -> PathBuf {
     sidecar_path(set, NOTES_ENDING)
@@ -21,6 +24,11 @@ pub fn notes_path(set: &Path) -> PathBuf {
 /// The path of the recorded answers of a set's tools.
 pub fn stubs_path(set: &Path) -> PathBuf {
     sidecar_path(set, STUBS_ENDING)
+}
+
+/// The path of the drafts of a set.
+pub fn drafts_path(set: &Path) -> PathBuf {
+    sidecar_path(set, DRAFTS_ENDING)
 }
 
 fn sidecar_path(set: &Path, ending: &str) -> PathBuf {
@@ -66,12 +74,13 @@ pub fn stubs_text(set: &Path) -> Option<String> {
         .flatten()
 }
 
-/// The files that are edited together with a set: the set, its notes, its stubs, and the criteria of its folder.
-pub fn edited_with(set: &Path) -> [PathBuf; 4] {
+/// The files that are edited together with a set: the set, its notes, its stubs, its drafts, and the criteria of its folder.
+pub fn edited_with(set: &Path) -> [PathBuf; 5] {
     [
         set.to_path_buf(),
         notes_path(set),
         stubs_path(set),
+        drafts_path(set),
         set.with_file_name(CRITERIA_FILE),
     ]
 }

@@ -81,16 +81,17 @@ fn agents_of_sets(model: &Model, sets: &BTreeSet<usize>) -> String {
 
 impl Dialog for RunOptionsForm {
     /// `tab` names the next agent, mode of stubs, gate, file of criteria or metric.
-    fn tab(&mut self, _: &mut Model) {
+    fn tab(&mut self, _: &mut Model) -> Option<Vec<Effect>> {
         match self.fields[self.cursor].0 {
             RunOption::Metrics => self.complete_metric(),
             option @ (RunOption::Agent
             | RunOption::Stubs
             | RunOption::Gate
             | RunOption::Criteria) => self.next_value(option),
-            _ => return,
+            _ => return None,
         }
         self.wrong = None;
+        None
     }
 
     fn edit(&mut self, model: &mut Model, request: InputRequest) {

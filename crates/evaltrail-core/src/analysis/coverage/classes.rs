@@ -183,12 +183,7 @@ fn classes_of_number(parameter: &Parameter) -> Vec<ArgumentClass> {
         .chain(parameter.maximum)
         .collect();
     limits.dedup();
-    let allows = |number: f64| {
-        parameter.minimum.is_none_or(|least| number >= least)
-            && parameter.maximum.is_none_or(|most| number <= most)
-            && parameter.above.is_none_or(|limit| number > limit)
-            && parameter.below.is_none_or(|limit| number < limit)
-    };
+    let allows = |number: f64| parameter.is_within_limits(number);
     let mut classes = Vec::new();
     if allows(0.0) && !limits.contains(&0.0) {
         classes.push(ArgumentClass::Zero);

@@ -69,6 +69,21 @@ pub struct Parameter {
     pub has_alternatives: bool,
 }
 
+impl Parameter {
+    /// Whether a number is within the limits.
+    pub fn is_within_limits(&self, number: f64) -> bool {
+        self.minimum.is_none_or(|least| number >= least)
+            && self.maximum.is_none_or(|most| number <= most)
+            && self.above.is_none_or(|limit| number > limit)
+            && self.below.is_none_or(|limit| number < limit)
+    }
+
+    /// Whether a number is within the limits, and an integer if it must be one.
+    pub fn allows_number(&self, number: f64) -> bool {
+        self.is_within_limits(number) && (!self.is_integer || number.fract() == 0.0)
+    }
+}
+
 impl Declarations {
     /// Adds all declarations within a JSON document: ADK's app-info or `app_details`, the tools of an OpenAI request, or
     /// MCP's `tools/list`. Returns whether there is one.

@@ -1,0 +1,252 @@
+//! The file of drafts beside a set: cases that were derived or generated and are not yet accepted into the set, and those that
+//! were dropped, so that they are not proposed again. One JSON object a line.
+
+use super::adk::write_case;
+use super::json;
+use super::own::DRAFT_KEY;
+use super::problem::FileProblem;
+use super::set_file::SetFile;
+use crate::domain::EvalCase;
+use serde_json::{Map, Value};
+
+/// A draft of a case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Draft {
+    /// How it was made, as in `value`.
+    pub kind: String,
+    /// The id of the case that it is derived from.
+    pub source: String,
+    /// What differs from that case. A draft is identified by its kind, its source and this.
+    pub change: String,
+    /// A digest of the source, by which it is noticed that the source changed since; empty if it is not known.
+    pub source_digest: String,
+    /// Whether the expectation of the source is that of the draft as well. Otherwise a person decides what to expect.
+    pub keeps_expectation: bool,
+    /// The line as it is in the file; `None` for a draft that is new or was dropped since.
+    pub text: Option<Box<str>>,
+    /// The case, or why it was dropped.
+    pub content: DraftContent,
+}
+
+/// What a draft contains.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DraftContent {
+    /// A case to accept or drop.
+    Case(Box<EvalCase>),
+    /// It was dropped.
+    Dropped {
+        /// Why; may be empty.
+        reason: String,
+    },
+}
+
+impl Draft {
+    /// The case; `None` if it was dropped.
+    pub fn case(&self) -> Option<&EvalCase> {
+        match &self.content {
+            DraftContent::Case(case) => Some(case),
+            DraftContent::Dropped { .. } => None,
+        }
+    }
+
+    /// What identifies it: kind, source and change.
+    pub fn key(&self) -> (&str, &str, &str) {
+        (&self.kind, &self.source, &self.change)
+    }
+
+    /// The draft without its case, so that it is not proposed again.
+    pub fn dropped(&self, reason: &str) -> Draft {
+        Draft {
+            content: DraftContent::Dropped {
+                reason: reason.into(),
+            },
+            text: None,
+            ..self.clone()
+        }
+    }
+
+    fn line(&self) -> Value {
+        let mut line = Map::new();
+        line.insert(DRAFT_KEY.into(), self.kind.clone().into());
+        line.insert("source".into(), self.source.clone().into());
+        line.insert("change".into(), self.change.clone().into());
+        let expectation = if self.keeps_expectation {
+            KEPT
+        } else {
+            TO_DECIDE
+        };
+        line.insert("expectation".into(), expectation.into());
+        line.insert("source_digest".into(), self.source_digest.clone().into());
+        match &self.content {
+            DraftContent::Case(case) => line.insert("case".into(), write_case(case)),
+            DraftContent::Dropped { reason } => {
+                line.insert("dropped".into(), reason.clone().into())
+            }
+        };
+        Value::Object(line)
+    }
+}
+
+/// The largest file of drafts that is read, in bytes.
+const MAX_FILE: usize = 64 << 20;
+
+const KEPT: &str = "kept";
+const TO_DECIDE: &str = "to_decide";
+
+/// The text of a file of drafts. Those that were read are written as they were.
+pub fn write_drafts(drafts: &[Draft]) -> String {
+    let line = |draft: &Draft| match &draft.text {
+        Some(text) => format!("{text}\n"),
+        None => format!("{}\n", draft.line()),
+    };
+    drafts.iter().map(line).collect()
+}
+
+/// Reads a file of drafts.
+///
+/// # Errors
+///
+/// The first line that is not a draft, with its place; or the file is larger than 64 MB.
+pub fn read_drafts(text: &str) -> Result<Vec<Draft>, FileProblem> {
+    if text.len() > MAX_FILE {
+        let found = format!("{} MB", text.len().div_ceil(1 << 20));
+        return Err(FileProblem::here("", "at most 64 MB of drafts", &found));
+    }
+    let mut drafts = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        if !line.trim().is_empty() {
+            let draft = read_line(line).map_err(|problem| FileProblem {
+                line: at + 1,
+                ..problem
+            })?;
+            drafts.push(draft);
+        }
+    }
+    Ok(drafts)
+}
+
+fn read_line(line: &str) -> Result<Draft, FileProblem> {
+    let parsed = json::parse(line).map_err(|error| FileProblem::syntax(line, error))?;
+    let value = parsed.value;
+    let text = |key: &str| {
+        let found = value.get(key).and_then(Value::as_str);
+        found.map(str::to_string).ok_or_else(|| {
+            let problem = FileProblem::here(line, "a text", "none");
+            FileProblem {
+                path: key.into(),
+                ..problem
+            }
+        })
+    };
+    let content = match (value.get("case"), value.get("dropped")) {
+        (_, Some(_)) => DraftContent::Dropped {
+            reason: text("dropped")?,
+        },
+        (Some(case), None) => DraftContent::Case(Box::new(read_case(case, line)?)),
+        (None, None) => return Err(FileProblem::here(line, "a case, or dropped", "neither")),
+    };
+    Ok(Draft {
+        kind: text(DRAFT_KEY)?,
+        source: text("source")?,
+        change: text("change")?,
+        source_digest: text("source_digest").unwrap_or_default(),
+        keeps_expectation: match text("expectation")?.as_str() {
+            KEPT => true,
+            TO_DECIDE => false,
+            other => {
+                let problem = FileProblem::here(line, "kept or to_decide", other);
+                return Err(FileProblem {
+                    path: "expectation".into(),
+                    ..problem
+                });
+            }
+        },
+        text: Some(line.into()),
+        content,
+    })
+}
+
+fn read_case(case: &Value, line: &str) -> Result<EvalCase, FileProblem> {
+    let set = serde_json::json!({"eval_set_id": "drafts", "eval_cases": [case]});
+    let read = SetFile::open(set.to_string().into(), "drafts").and_then(|file| file.case(0));
+    // Places in the set are not those in the line.
+    read.map_err(|problem| FileProblem {
+        path: "case".into(),
+        ..FileProblem::here(line, &problem.expected, &problem.found)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Content, Conversation, Invocation};
+
+    fn draft() -> Draft {
+        let turn = Invocation {
+            user: Content::text("user", "hello"),
+            ..Invocation::default()
+        };
+        Draft {
+            kind: "wording".into(),
+            source: "a".into(),
+            change: "in lower case".into(),
+            source_digest: "d".into(),
+            keeps_expectation: true,
+            text: None,
+            content: DraftContent::Case(Box::new(EvalCase {
+                eval_id: "a_wording".into(),
+                conversation: Conversation::Turns(vec![turn]),
+                ..EvalCase::default()
+            })),
+        }
+    }
+
+    #[test]
+    fn drafts_are_read_as_they_were_written() {
+        let drafts = [draft(), draft().dropped("asks for nothing")];
+        let text = write_drafts(&drafts);
+        assert!(
+            text.starts_with("{\"evaltrail_draft\":\"wording\",\"source\":\"a\""),
+            "{text}"
+        );
+        let read = read_drafts(&format!("\n{text}")).unwrap();
+        assert_eq!(write_drafts(&read), text);
+        assert_eq!(read[0].key(), drafts[0].key());
+        assert_eq!(
+            read[0].case().map(|case| case.eval_id.as_str()),
+            Some("a_wording")
+        );
+        assert_eq!(read[1].content, drafts[1].content);
+        let spaced = text.replace("\"source\":\"a\"", "\"mine\": 1, \"source\": \"a\"");
+        assert_eq!(write_drafts(&read_drafts(&spaced).unwrap()), spaced);
+    }
+
+    #[test]
+    fn invalid_lines_have_a_place() {
+        let valid = write_drafts(&[draft()]);
+        for (line, problem) in [
+            ("{", "line 2, column 2: expected"),
+            (
+                "{\"evaltrail_draft\":\"x\"}",
+                "expected a case, or dropped, found neither",
+            ),
+            (
+                "{\"evaltrail_draft\":\"x\",\"dropped\":\"\"}",
+                "source: expected a text, found none",
+            ),
+            (
+                "{\"evaltrail_draft\":\"x\",\"dropped\":\"\",\"source\":\"\",\"change\":\"\",\"expectation\":\"Kept\"}",
+                "expectation: expected kept or to_decide, found Kept",
+            ),
+            (
+                "{\"case\":{\"eval_id\":\"a\",\"conversation\":7}}",
+                "line 2, column 1: case: expected",
+            ),
+        ] {
+            let found = read_drafts(&format!("{valid}{line}"))
+                .unwrap_err()
+                .to_string();
+            assert!(found.contains(problem), "{line}: {found}");
+        }
+    }
+}
