@@ -13,7 +13,7 @@ use evaltrail_core::formats::adk::{Issue, KnownNames, Severity, check_text};
 use evaltrail_core::formats::json::position;
 use evaltrail_core::formats::{
     AGENTS_CLI_CONFIGS, ColumnMap, ConfiguredKind, ConfiguredMetric, FileHints, FileProblem, Notes,
-    check_rows, read_agents_cli_config, what_bytes_are,
+    check_rows, read_agents_cli_config, read_drafts, what_bytes_are,
 };
 use evaltrail_core::metrics::{usable, wrong_rule};
 use evaltrail_engine::config::FILE_NAME;
@@ -22,8 +22,8 @@ use evaltrail_engine::runner::RunIdentity;
 use evaltrail_engine::store::read_head;
 use evaltrail_engine::stubs::{StubError, StubFile, StubLine};
 use evaltrail_engine::workspace::{
-    NOTES_ENDING, STUBS_ENDING, SetPath, SetProblem, Workspace, notes_path, open_set,
-    read_set_text, read_text, stubs_path,
+    DRAFTS_ENDING, NOTES_ENDING, STUBS_ENDING, SetPath, SetProblem, Workspace, drafts_path,
+    notes_path, open_set, read_set_text, read_text, stubs_path,
 };
 use serde_json::Value;
 use std::collections::HashSet;
@@ -232,18 +232,36 @@ fn files_of(path: &Path, columns: &ColumnMap) -> anyhow::Result<(Vec<SetPath>, D
 /// The files of criteria of ADK.
 const CONFIGS: &[&str] = &["test_config.json"];
 
-/// The notes and the stubs of a set that exist.
+/// The notes, the stubs and the drafts of a set that exist.
 fn sidecar_files(set: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    [notes_path(set), stubs_path(set)]
+    [notes_path(set), stubs_path(set), drafts_path(set)]
         .into_iter()
         .filter(|file| file.is_file())
+}
+
+fn issue_of_problem(problem: FileProblem) -> Issue {
+    let FileProblem {
+        line,
+        column,
+        path,
+        expected,
+        found,
+    } = problem;
+    Issue {
+        severity: Severity::Error,
+        line,
+        column,
+        path,
+        message: format!("expected {expected}, found {found}"),
+    }
 }
 
 /// The problems of a file. `files` has the sets beside which it lies.
 fn issues_of(set: &SetPath, files: &[SetPath], names: KnownNames<'_>) -> Vec<Issue> {
     let file = &set.path;
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let is_beside = name.ends_with(NOTES_ENDING) || name.ends_with(STUBS_ENDING);
+    let endings = [NOTES_ENDING, STUBS_ENDING, DRAFTS_ENDING];
+    let is_beside = endings.iter().any(|ending| name.ends_with(ending));
     if let Some(issue) = other_kind(set).filter(|_| !is_beside) {
         return vec![issue];
     }
@@ -253,24 +271,12 @@ fn issues_of(set: &SetPath, files: &[SetPath], names: KnownNames<'_>) -> Vec<Iss
                 &notes,
                 files.iter().filter(|set| notes_path(&set.path) == *file),
             ),
-            Err(problem) => {
-                let FileProblem {
-                    line,
-                    column,
-                    path,
-                    expected,
-                    found,
-                } = problem;
-                let message = format!("expected {expected}, found {found}");
-                vec![Issue {
-                    severity: Severity::Error,
-                    line,
-                    column,
-                    path,
-                    message,
-                }]
-            }
+            Err(problem) => vec![issue_of_problem(problem)],
         },
+        Ok(text) if name.ends_with(DRAFTS_ENDING) => {
+            let problem = read_drafts(&text).err();
+            problem.map(issue_of_problem).into_iter().collect()
+        }
         // A config has no rows, even if its text resembles them.
         Ok(text) if name.ends_with(STUBS_ENDING) => match StubFile::parse(&text) {
             Ok(stubs) => stubs_of_no_case(

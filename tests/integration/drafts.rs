@@ -97,6 +97,16 @@ fn drafts_are_beside_the_set_until_accepted() {
 
     let again = work.done(&["generate", &work.target(""), "--count", "1"]);
     assert!(again.contains("6 drafts already"), "{again}");
+    let file = work.set().with_file_name("watering.drafts.jsonl");
+    let valid = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("{valid}{{\"evaltrail_draft\": 1}}\n")).unwrap();
+    let checked = work.run(&["check", &work.target("")]);
+    assert!(
+        both(&checked).contains("watering.drafts.jsonl:8:1"),
+        "{}",
+        both(&checked)
+    );
+    std::fs::write(&file, valid).unwrap();
     let id = work.id_of("value");
     let case = work.done(&["drafts", &work.target(&id)]);
     assert!(

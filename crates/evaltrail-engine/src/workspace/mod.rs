@@ -31,7 +31,7 @@ pub use root::root_of;
 pub use set_path::SetPath;
 pub use sets::{OpenSet, SetProblem, open_full_set, open_set, read_set_text, read_text};
 pub use sidecar_files::{
-    NOTES_ENDING, STUBS_ENDING, SetStubs, drafts_path, edited_with, notes_path, read_notes,
-    read_stubs, stubs_path, stubs_text,
+    DRAFTS_ENDING, NOTES_ENDING, STUBS_ENDING, SetStubs, drafts_path, edited_with, notes_path,
+    read_notes, read_stubs, stubs_path, stubs_text,
 };
 pub use watch::Watch;

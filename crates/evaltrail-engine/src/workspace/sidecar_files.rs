@@ -14,7 +14,7 @@ pub const NOTES_ENDING: &str = ".evaltrail.json";
 pub const STUBS_ENDING: &str = ".tools.jsonl";
 
 /// The ending of the name of a file of drafts.
-const DRAFTS_ENDING: &str = ".drafts.jsonl";
+pub const DRAFTS_ENDING: &str = ".drafts.jsonl";
 
 /// The path of a set's notes.
 pub fn notes_path(set: &Path) -> PathBuf {
