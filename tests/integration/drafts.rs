@@ -226,7 +226,7 @@ fn dropped_drafts_are_not_proposed_again() {
     let all = work.drafts().len();
     let refused = work.run(&["drafts", &work.target(""), "--accept"]);
     assert_eq!(refused.status.code(), Some(2), "{}", both(&refused));
-    let unknown = work.run(&["drafts", &work.target("water_tomatos_wording"), "--accept"]);
+    let unknown = work.run(&["drafts", &work.target("water_tomato_wording"), "--accept"]);
     assert!(
         both(&unknown).contains("did you mean"),
         "{}",

@@ -4,13 +4,14 @@
 use crate::common::judge::judged_case;
 use crate::common::root;
 use crate::common::svg::{AnimationFrame, animated_svg, svg};
+use evaltrail::explorer::shared::found_drafts::FoundDrafts;
 use evaltrail::explorer::{
     CaptureTarget, CaseSummary, ChatMsg, ComparedPair, ComparedRun, ConfiguredRun, EditMsg, Effect,
     HistoryMsg, Key, KeyCode, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunMsg, SetEffect,
     SetLoaded, SetMsg, SetState, changes_for_groups, parse_key, update,
 };
 use evaltrail::explorer::{CaseTab, Mouse, MouseKind, Theme, draw};
-use evaltrail_core::analysis::{ComparisonRule, compare_runs};
+use evaltrail_core::analysis::{ComparisonRule, MutationKind, compare_runs};
 use evaltrail_core::domain::{
     AgentSpec, Attempt, AttemptKey, Content, Criterion, EndedAttempt, Invocation, JudgeUsage,
     JudgedQuestion, MetricResult, ModelError, Part, PlannedCase, PlannedCases, PlannedSet,
@@ -19,15 +20,17 @@ use evaltrail_core::domain::{
 };
 use evaltrail_core::formats::adk::{Event, invocations_of};
 use evaltrail_core::formats::recording::read_recording;
-use evaltrail_core::formats::{RecordedCase, SetFile, read_responses};
+use evaltrail_core::formats::{RecordedCase, SetFile, read_responses, write_drafts};
 use evaltrail_core::metrics::{Evidence, JudgedMetric, Question, score_case};
 use evaltrail_engine::history::{
     History, MetricMean, PastRun, PastSet, RunSource, RunSummary, SetCount, SetResults,
 };
-use evaltrail_engine::runner::{ChatEvent, RecordedConversation};
+use evaltrail_engine::runner::{
+    ChatEvent, DerivedDraftRequest, RecordedConversation, SetDrafts, derive_drafts,
+};
 use evaltrail_engine::store::RunLabel;
 use evaltrail_engine::store::{FileAction, FileEdit};
-use evaltrail_engine::workspace::{Workspace, criteria_for, open_set};
+use evaltrail_engine::workspace::{Workspace, criteria_for, drafts_path, open_set};
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -406,6 +409,35 @@ fn dialogs() {
     insta::assert_snapshot!("palette", text(&frame(&model, "default")));
     keys(&mut model, "esc f w a l k");
     insta::assert_snapshot!("jump", text(&frame(&model, "default")));
+}
+
+#[test]
+fn drafts_of_a_set() {
+    let folder = tempfile::tempdir().unwrap();
+    let set = folder.path().join("watering.evalset.json");
+    let path = &workspace().sets[0];
+    let open = open_set(path).unwrap();
+    let derived = derive_drafts(&DerivedDraftRequest {
+        workspace: workspace(),
+        set: (path, &open.file),
+        sources: None,
+        declared: &[],
+        kinds: &MutationKind::ALL,
+        seed: 0,
+        most: 20,
+        existing: &[],
+        date: "2026-01-01",
+    });
+    std::fs::write(drafts_path(&set), write_drafts(&derived.drafts)).unwrap();
+    let drafts = Arc::new(SetDrafts::read(&set).unwrap());
+    for size in [(40, 12), (80, 24), (200, 55)] {
+        let mut model = sample(size);
+        let found = FoundDrafts::Listed(drafts.clone());
+        update(&mut model, Msg::Sets(SetMsg::DraftsFound(0, Ok(found))));
+        keys(&mut model, "down down");
+        let name = format!("drafts_{}x{}", size.0, size.1);
+        insta::assert_snapshot!(name, text(&frame(&model, "default")));
+    }
 }
 
 #[test]

@@ -223,7 +223,7 @@ fn explorer_names_pins_and_deletes_runs() {
     assert!(text(&run(&place, &["runs"])).contains("baseline · “before” · rows.jsonl"));
     for (args, error) in [
         (["compare", "before", "last"], "are the same run"),
-        (["compare", "befor", "last"], "did you mean \"before\"?"),
+        (["compare", "beforex", "last"], "did you mean \"before\"?"),
         (
             ["compare", ".evaltrail", "last"],
             "it is a folder, not a run; `evaltrail compare --in .evaltrail`",

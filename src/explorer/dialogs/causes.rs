@@ -278,7 +278,7 @@ impl CauseList {
             (_, false) => "tab fold".into(),
         };
         let choose = "enter list its cases".to_string();
-        let parts: Vec<String> = [choose, fold, change]
+        let parts: Vec<String> = [change, choose, fold]
             .into_iter()
             .filter(|part| !part.is_empty())
             .collect();
