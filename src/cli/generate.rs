@@ -31,7 +31,7 @@ pub(super) struct GenerateArgs {
     #[arg(value_name = "FILE[:ID,ID]")]
     pub(super) target: String,
     /// Only these kinds of drafts
-    #[arg(long, value_name = "KIND,...", value_delimiter = ',', value_parser = kinds())]
+    #[arg(long, value_name = "KIND,...", value_delimiter = ',', value_parser = kind_parser())]
     pub(super) kind: Vec<MutationKind>,
     /// The maximum number of new drafts
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
@@ -48,7 +48,7 @@ pub(super) struct GenerateArgs {
     pub(super) dry_run: bool,
 }
 
-fn kinds() -> impl TypedValueParser<Value = MutationKind> {
+fn kind_parser() -> impl TypedValueParser<Value = MutationKind> {
     PossibleValuesParser::new(MutationKind::ALL.map(MutationKind::name)).map(|name| {
         let kind = MutationKind::from_name(&name);
         kind.unwrap_or(MutationKind::Value)

@@ -30,7 +30,7 @@ impl FilterCompletion {
     /// The completion of the last word of a filter that was applied to the list. `values` are those of the field that was typed
     /// before, and are replaced if it is another one.
     pub(crate) fn new(model: &Model, filter: &str, values: &mut FieldValues) -> FilterCompletion {
-        let word = &filter[last_word(filter)..];
+        let word = &filter[last_word_start(filter)..];
         let (sign, word) = match word.strip_prefix('-') {
             Some(word) => ("-", word),
             None => ("", word),
@@ -71,12 +71,12 @@ impl FilterCompletion {
     /// The filter with the first word in the place of its last one; `None` if there is none.
     pub(crate) fn completed(&self, filter: &str) -> Option<String> {
         let word = self.words.first()?;
-        Some(format!("{}{word}", &filter[..last_word(filter)]))
+        Some(format!("{}{word}", &filter[..last_word_start(filter)]))
     }
 }
 
 /// Where the last word of a filter begins.
-fn last_word(filter: &str) -> usize {
+fn last_word_start(filter: &str) -> usize {
     let gap = filter.char_indices().rfind(|(_, c)| c.is_whitespace());
     gap.map_or(0, |(at, c)| at + c.len_utf8())
 }

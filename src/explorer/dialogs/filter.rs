@@ -58,7 +58,9 @@ impl FilterLine {
         match (self.input.value(), shown.as_str()) {
             ("", _) => "status:failed metric:response<0.8 tool:name \"words\" -not".into(),
             (_, "") => CONFIRM_OR_CANCEL.into(),
-            _ if self.completion.are_similar => format!("did you mean {shown}?  tab take it"),
+            _ if self.completion.are_similar => {
+                format!("did you mean {shown}?  tab correct  esc cancel")
+            }
             _ => format!("tab {shown}   {CONFIRM_OR_CANCEL}"),
         }
     }

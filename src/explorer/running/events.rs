@@ -231,12 +231,15 @@ fn ended_text(run: &RunState) -> String {
     );
     match run.plan.options.repeat {
         0 | 1 => format!("run ended: {counts}"),
-        _ => format!("run ended: {}; attempts: {counts}", repeated_text(run)),
+        _ => format!(
+            "run ended: {}; attempts: {counts}",
+            repeated_cases_text(run)
+        ),
     }
 }
 
 /// How the cases of a repeated run ended, as in "12 cases always passed, 2 were flaky, 3 never passed".
-fn repeated_text(run: &RunState) -> String {
+fn repeated_cases_text(run: &RunState) -> String {
     let planned = run.plan.options.repeat as usize;
     let (mut always, mut flaky, mut never, mut unknown) = (0, 0, 0, 0);
     for case in 0..run.plan.cases.len() {

@@ -6,7 +6,7 @@
 //! several attempts ───────repeats──▶ pass rate with an interval, pass@k and pass^k, flaky cases
 //! outcomes of a case ─────trends───▶ since which run it does not pass
 //! cases and attempts ─────coverage─▶ which tools are expected and called, with which arguments
-//! cases ──────────────────mutations▶ new cases that are derived from them
+//! cases ─────────────────mutations─▶ new cases that are derived from them
 //! ```
 
 mod compare;

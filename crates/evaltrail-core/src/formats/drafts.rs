@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 /// A draft of a case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draft {
-    /// How it was made, as in `value`.
+    /// The kind of the change, such as `value`.
     pub kind: String,
     /// The id of the case that it is derived from.
     pub source: String,
@@ -22,7 +22,7 @@ pub struct Draft {
     pub source_digest: String,
     /// Whether the expectation of the source is that of the draft as well. Otherwise a person decides what to expect.
     pub keeps_expectation: bool,
-    /// The line as it is in the file; `None` for a draft that is new or was dropped since.
+    /// The line as it was read; `None` for a new draft, and for one that was dropped after it was read.
     pub text: Option<Box<str>>,
     /// The case, or why it was dropped.
     pub content: DraftContent,
@@ -115,7 +115,7 @@ pub fn read_drafts(text: &str) -> Result<Vec<Draft>, FileProblem> {
     let mut drafts = Vec::new();
     for (at, line) in text.lines().enumerate() {
         if !line.trim().is_empty() {
-            let draft = read_line(line).map_err(|problem| FileProblem {
+            let draft = read_draft(line).map_err(|problem| FileProblem {
                 line: at + 1,
                 ..problem
             })?;
@@ -125,7 +125,7 @@ pub fn read_drafts(text: &str) -> Result<Vec<Draft>, FileProblem> {
     Ok(drafts)
 }
 
-fn read_line(line: &str) -> Result<Draft, FileProblem> {
+fn read_draft(line: &str) -> Result<Draft, FileProblem> {
     let parsed = json::parse(line).map_err(|error| FileProblem::syntax(line, error))?;
     let value = parsed.value;
     let text = |key: &str| {
@@ -149,7 +149,10 @@ fn read_line(line: &str) -> Result<Draft, FileProblem> {
         kind: text(DRAFT_KEY)?,
         source: text("source")?,
         change: text("change")?,
-        source_digest: text("source_digest").unwrap_or_default(),
+        source_digest: match value.get("source_digest") {
+            Some(_) => text("source_digest")?,
+            None => String::new(),
+        },
         keeps_expectation: match text("expectation")?.as_str() {
             KEPT => true,
             TO_DECIDE => false,
@@ -169,7 +172,7 @@ fn read_line(line: &str) -> Result<Draft, FileProblem> {
 fn read_case(case: &Value, line: &str) -> Result<EvalCase, FileProblem> {
     let set = serde_json::json!({"eval_set_id": "drafts", "eval_cases": [case]});
     let read = SetFile::open(set.to_string().into(), "drafts").and_then(|file| file.case(0));
-    // Places in the set are not those in the line.
+    // The problem names a position in the set that was made for reading, not in the line.
     read.map_err(|problem| FileProblem {
         path: "case".into(),
         ..FileProblem::here(line, &problem.expected, &problem.found)
@@ -237,6 +240,10 @@ mod tests {
             (
                 "{\"evaltrail_draft\":\"x\",\"dropped\":\"\",\"source\":\"\",\"change\":\"\",\"expectation\":\"Kept\"}",
                 "expectation: expected kept or to_decide, found Kept",
+            ),
+            (
+                "{\"evaltrail_draft\":\"x\",\"dropped\":\"\",\"source\":\"\",\"change\":\"\",\"source_digest\":7}",
+                "source_digest: expected a text, found none",
             ),
             (
                 "{\"case\":{\"eval_id\":\"a\",\"conversation\":7}}",

@@ -66,7 +66,7 @@ impl History {
             .as_deref()
             .map(|index| OutcomesCache::new(index, &key_id));
         let read_known = || index.as_deref().map(|index| read_index(index, &key_id));
-        let find = || stamped(list_runs(root, app_dirs, &mut unreadable));
+        let find = || with_stamps(list_runs(root, app_dirs, &mut unreadable));
         let (known, found) = rayon::join(read_known, find);
         let mut known = known.unwrap_or_default();
         let (mut entries, unread) = take_unchanged(found, &mut known);
@@ -145,7 +145,7 @@ fn list_runs<'a>(
 type FoundRun<'a> = (PathBuf, Option<&'a Path>, Vec<(u64, u128)>);
 
 /// The runs with the sizes and times of their files, which are looked up on all processors.
-fn stamped(runs: Vec<(PathBuf, Option<&Path>)>) -> Vec<FoundRun<'_>> {
+fn with_stamps(runs: Vec<(PathBuf, Option<&Path>)>) -> Vec<FoundRun<'_>> {
     runs.into_par_iter()
         .map(|(path, app_dir)| {
             let stamp = stamp_of(&path, app_dir.is_some());

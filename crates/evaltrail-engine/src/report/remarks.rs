@@ -151,7 +151,7 @@ pub(super) fn unsteady_text(attempt: &AttemptSummary) -> String {
     }
 }
 
-/// What stands before the reason of an attempt that did not pass: that its status is unsteady, and [`why_not_counted`].
+/// The text before the reason of an attempt that did not pass: that its status is unsteady, and [`why_not_counted`].
 pub(super) fn before_reason(
     state: &RunState,
     attempt: &AttemptSummary,

@@ -215,8 +215,12 @@ fn add_cases_of_agent(
             continue;
         }
         let room = limit - cases.len();
-        let read = (0..open.file.len()).filter_map(|at| open.file.case(at).ok());
-        cases.extend(read.take(room));
+        for at in 0..open.file.len().min(room) {
+            match open.file.case(at) {
+                Ok(case) => cases.push(case),
+                Err(problem) => notes.push(format!("{}: {problem}", other.shown)),
+            }
+        }
         if open.file.len() > room {
             notes.push(format!(
                 "{}: not all of its cases are known to the search for values that no case expects",

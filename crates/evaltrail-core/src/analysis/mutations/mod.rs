@@ -90,7 +90,7 @@ pub struct MutatedCase {
 pub struct MutationRequest<'a> {
     /// All cases of the agent: what they expect is no gap, and the values of their arguments are used in others.
     pub cases: &'a [EvalCase],
-    /// The positions of those that are mutated.
+    /// The whole_word_positions of those that are mutated.
     pub sources: &'a [usize],
     /// The tools of the agent, as far as they are known.
     pub declared: &'a Declarations,
@@ -161,7 +161,7 @@ pub fn mutated_cases(
 /// The key of a case under which its source is, if it is derived.
 pub const PROVENANCE_KEY: &str = "evaltrail_generated";
 
-/// A derived case has the provenance that it gets when it is stored, not that of its source.
+/// Removes where the source is from, and when it was created: a derived case gets both when it is stored.
 fn without_provenance(mut case: EvalCase) -> EvalCase {
     case.extra.remove(PROVENANCE_KEY);
     case.created = 0.0;

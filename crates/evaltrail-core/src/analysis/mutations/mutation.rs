@@ -10,7 +10,7 @@ pub(super) struct Mutation {
     pub(super) case: EvalCase,
 }
 
-/// A turn whose expected calls are a list: what tools answered, and what was said between, is that of the source.
+/// Keeps only the expected calls of a turn. The responses of tools and the texts between the calls are those of the source.
 pub(super) fn with_calls_only(turn: &mut Invocation) {
     if turn.trajectory.is_known() {
         turn.trajectory = Trajectory::Listed {

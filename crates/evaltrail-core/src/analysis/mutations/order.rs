@@ -1,7 +1,7 @@
 //! Independent turns in another order.
 
 use super::mutation::{Mutation, turns_mut};
-use super::stated::{lower_case_parts, positions, written};
+use super::stated::{lower_case_tokens, text_of_value, whole_word_positions};
 use crate::analysis::coverage::Declarations;
 use crate::diff::values_equal;
 use crate::domain::{EvalCase, Invocation, ToolCall};
@@ -79,7 +79,7 @@ fn are_independent(one: &Invocation, other: &Invocation, declared: &Declarations
     let turns = [one, other];
     let are_complete = turns.iter().all(|turn| {
         let text = turn.user.scored_text();
-        let refers = lower_case_parts(&text)
+        let refers = lower_case_tokens(&text)
             .iter()
             .any(|word| REFERENCES.contains(&word.as_str()));
         let states = |call: &&ToolCall| states_arguments(&text, call, declared);
@@ -119,8 +119,9 @@ fn states_arguments(text: &str, call: &ToolCall, declared: &Declarations) -> boo
         let default = parameter.and_then(|parameter| parameter.default.as_ref());
         default.is_some_and(|default| values_equal(default, value))
     };
-    let is_stated =
-        |value: &Value| written(value).is_some_and(|word| !positions(text, &word).is_empty());
+    let is_stated = |value: &Value| {
+        text_of_value(value).is_some_and(|word| !whole_word_positions(text, &word).is_empty())
+    };
     let mut arguments = call.args.iter().flatten().peekable();
     arguments.peek().is_some()
         && arguments.all(|(name, value)| match value {
@@ -138,7 +139,7 @@ fn values_of(turn: &Invocation) -> BTreeSet<String> {
         value => vec![value],
     });
     elements
-        .filter_map(written)
+        .filter_map(text_of_value)
         .map(|word| word.to_lowercase())
         .collect()
 }

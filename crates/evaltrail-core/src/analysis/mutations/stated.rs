@@ -67,7 +67,7 @@ impl ExpectedArgument {
             *is_expected = *is_expected || class.contains(Some(value));
         }
         if self.values.len() < MAX_VALUES
-            && let Some(word) = written(value)
+            && let Some(word) = text_of_value(value)
         {
             self.values.insert(word, value.clone());
         }
@@ -75,7 +75,7 @@ impl ExpectedArgument {
 }
 
 /// A text or a number as a user writes it; `None` for other values, for blank texts and for those with line breaks.
-pub(super) fn written(value: &Value) -> Option<String> {
+pub(super) fn text_of_value(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => {
             let is_usable = !text.trim().is_empty() && text.trim() == text;
@@ -87,7 +87,7 @@ pub(super) fn written(value: &Value) -> Option<String> {
 }
 
 /// Where a text contains `word` as whole words, in bytes.
-pub(super) fn positions(text: &str, word: &str) -> Vec<usize> {
+pub(super) fn whole_word_positions(text: &str, word: &str) -> Vec<usize> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let found = text.match_indices(word).filter(|(at, _)| {
         let mut before = text[..*at].chars().rev();
@@ -110,10 +110,10 @@ pub(super) fn positions(text: &str, word: &str) -> Vec<usize> {
 }
 
 /// A text with other whole words in the place of some.
-pub(super) fn replaced(text: &str, word: &str, with: &str) -> String {
+pub(super) fn replace_whole_words(text: &str, word: &str, with: &str) -> String {
     let mut out = String::new();
     let mut end = 0;
-    for at in positions(text, word) {
+    for at in whole_word_positions(text, word) {
         if at < end {
             continue;
         }
@@ -126,7 +126,7 @@ pub(super) fn replaced(text: &str, word: &str, with: &str) -> String {
 }
 
 /// The words of a text, in lower case.
-pub(super) fn lower_case_parts(text: &str) -> BTreeSet<String> {
+pub(super) fn lower_case_tokens(text: &str) -> BTreeSet<String> {
     let split = text.split(|c: char| !c.is_alphanumeric());
     split
         .filter(|word| !word.is_empty())
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn values_are_found_as_whole_words() {
-        let found = |text: &str, word: &str| positions(text, word).len();
+        let found = |text: &str, word: &str| whole_word_positions(text, word).len();
         assert_eq!(found("4 litres and 4.", "4"), 2);
         for other in [
             "14 litres",
@@ -160,14 +160,17 @@ mod tests {
             (0, 1)
         );
         assert_eq!(found("the tomato-bed, tomato_x, tomatoes", "tomato"), 1);
-        assert_eq!(replaced("4 and 14 and 4", "4", "0"), "0 and 14 and 0");
-        assert_eq!(replaced("ß4 é 4é", "é", "x"), "ß4 x 4é");
+        assert_eq!(
+            replace_whole_words("4 and 14 and 4", "4", "0"),
+            "0 and 14 and 0"
+        );
+        assert_eq!(replace_whole_words("ß4 é 4é", "é", "x"), "ß4 x 4é");
     }
 
     #[test]
     fn only_texts_and_numbers_are_written() {
-        assert_eq!(written(&json!("a b")).as_deref(), Some("a b"));
-        assert_eq!(written(&json!(0.5)).as_deref(), Some("0.5"));
+        assert_eq!(text_of_value(&json!("a b")).as_deref(), Some("a b"));
+        assert_eq!(text_of_value(&json!(0.5)).as_deref(), Some("0.5"));
         for other in [
             json!(""),
             json!(" a"),
@@ -176,7 +179,7 @@ mod tests {
             json!([1]),
             json!(null),
         ] {
-            assert_eq!(written(&other), None, "{other}");
+            assert_eq!(text_of_value(&other), None, "{other}");
         }
     }
 }

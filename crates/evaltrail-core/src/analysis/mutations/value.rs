@@ -1,7 +1,9 @@
 //! Another value of an argument: of a class that no case expects yet, or one of another case.
 
 use super::mutation::{Mutation, turns_mut, with_calls_only};
-use super::stated::{CaseValues, ExpectedArgument, positions, replaced, written};
+use super::stated::{
+    CaseValues, ExpectedArgument, replace_whole_words, text_of_value, whole_word_positions,
+};
 use crate::analysis::coverage::{ArgumentClass, Parameter};
 use crate::diff::values_equal;
 use crate::domain::{EvalCase, Rubric, finite_number};
@@ -57,8 +59,8 @@ fn stated_arguments(case: &EvalCase) -> Vec<StatedArgument> {
         let text = invocation.user.scored_text();
         for call in invocation.calls() {
             for (name, value) in call.args.iter().flatten() {
-                let is_stated =
-                    written(value).is_some_and(|word| positions(&text, &word).len() == 1);
+                let is_stated = text_of_value(value)
+                    .is_some_and(|word| whole_word_positions(&text, &word).len() == 1);
                 let is_known = stated.iter().any(|one| values_equal(&one.value, value));
                 if is_stated && !is_known {
                     stated.push(StatedArgument {
@@ -122,7 +124,7 @@ fn example(class: &ArgumentClass, parameter: &Parameter, instead_of: &Value) -> 
         ArgumentClass::NonAscii => Value::from(with_accent(instead_of.as_str()?)?),
         _ => return None,
     };
-    let is_other = written(&value).is_some() && !values_equal(&value, instead_of);
+    let is_other = text_of_value(&value).is_some() && !values_equal(&value, instead_of);
     (is_other && class.contains(Some(&value))).then_some(value)
 }
 
@@ -169,16 +171,16 @@ fn with_accent(text: &str) -> Option<String> {
 /// responses are not known, nor are the final state and what rubrics about the old value would be. `None` if the user states the
 /// new value already.
 fn with_value(case: &EvalCase, argument: &StatedArgument, new: &Value) -> Option<EvalCase> {
-    let (old_word, new_word) = (written(&argument.value)?, written(new)?);
+    let (old_word, new_word) = (text_of_value(&argument.value)?, text_of_value(new)?);
     let texts = || case.turns().iter().map(|turn| turn.user.scored_text());
-    if texts().any(|text| !positions(&text, &new_word).is_empty()) {
+    if texts().any(|text| !whole_word_positions(&text, &new_word).is_empty()) {
         return None;
     }
     let is_kept = |rubric: &Rubric| {
         let texts = [&rubric.text, &rubric.description].into_iter().flatten();
         texts
             .into_iter()
-            .all(|text| positions(text, &old_word).is_empty())
+            .all(|text| whole_word_positions(text, &old_word).is_empty())
     };
     let mut case = case.clone();
     case.final_session_state = None;
@@ -191,7 +193,7 @@ fn with_value(case: &EvalCase, argument: &StatedArgument, new: &Value) -> Option
             .iter_mut()
             .filter_map(|part| part.text.as_mut())
         {
-            *text = replaced(text, &old_word, &new_word);
+            *text = replace_whole_words(text, &old_word, &new_word);
         }
         if at < argument.turn {
             continue;

@@ -1,7 +1,7 @@
 //! The same request in other words that do not change it: an irrelevant sentence, lower case without a full stop.
 
 use super::mutation::{Mutation, turns_mut};
-use super::stated::written;
+use super::stated::text_of_value;
 use crate::domain::{EvalCase, Invocation};
 use serde_json::Value;
 
@@ -52,12 +52,14 @@ fn may_pass_words_on(case: &EvalCase) -> bool {
         .scored_text()
         .contains([':', '"', '\'', '`', '«', '“', '„', '「', '\n']);
     let has_phrase = values(case).any(|value| {
-        written(value).is_none_or(|word| word.contains(char::is_whitespace)) && !value.is_boolean()
+        text_of_value(value).is_none_or(|word| word.contains(char::is_whitespace))
+            && !value.is_boolean()
     });
     has_mark || has_phrase || !first.trajectory.is_known()
 }
 
-/// Whether all calls are known, and upper case is only where a sentence begins, or in "I": not in names, ids or code.
+/// Whether a case can be written in lower case: all its calls are known, and it has capitals only in "I" and where a sentence
+/// begins, not in names, ids or code.
 fn has_plain_letters(case: &EvalCase) -> bool {
     let is_plain = |turn: &Invocation| {
         let text = turn.user.scored_text();
