@@ -3,8 +3,9 @@
 //! `timeline`, `judged`) use the types of this module, and [`build_body`] calls them.
 
 use crate::explorer::shared::case_lines::{BodyView, CaseLines, CaseTab, Compared, TurnLines};
-use crate::explorer::shown_case::compare::{compare, shown_response};
+use crate::explorer::shown_case::compare::compare;
 use crate::explorer::shown_case::judged::judged_lines;
+use crate::explorer::shown_case::response_text::shown_response;
 use crate::explorer::shown_case::timeline::timeline;
 use evaltrail_core::domain::{Invocation, MetricResult, Status};
 use serde_json::Value;

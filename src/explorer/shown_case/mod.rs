@@ -8,6 +8,7 @@ pub mod judged;
 pub mod movement;
 pub mod pieces;
 pub mod refresh;
+pub mod response_text;
 pub mod strip;
 pub mod tabs;
 pub mod timeline;

@@ -303,16 +303,13 @@ fn note_row(difference: &Difference, key: &str, item: usize) -> Option<DiffRow> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diff::rows::side_text;
 
     use crate::diff::{align, fold_identical_rows};
     use serde_json::json;
 
     fn call(name: &str, args: Value) -> ToolCall {
         ToolCall::new(name, args.as_object().cloned())
-    }
-
-    fn plain(line: &Option<Line>) -> String {
-        line.iter().flatten().map(|s| s.text.as_str()).collect()
     }
 
     #[test]
@@ -326,7 +323,7 @@ mod tests {
         let rows = call_rows(&align(&e, &a), &e, &a);
         let shown: Vec<_> = rows
             .iter()
-            .map(|r| (r.mark, plain(&r.left), plain(&r.right)))
+            .map(|r| (r.mark, side_text(&r.left), side_text(&r.right)))
             .collect();
         assert_eq!(shown[0], ("~", "1 set".into(), "1 set".into()));
         assert_eq!(shown[1], ("", "  id  \"d2\"".into(), "  id  \"d3\"".into()));
@@ -340,9 +337,9 @@ mod tests {
         let rows = call_rows(&align(&[&a, &b], &[&b, &a]), &[&a, &b], &[&b, &a]);
         let moved = rows.iter().find(|row| row.mark == "↕").unwrap();
         assert!(
-            plain(&moved.right).ends_with("  moved: 1 → 2"),
+            side_text(&moved.right).ends_with("  moved: 1 → 2"),
             "{}",
-            plain(&moved.right)
+            side_text(&moved.right)
         );
     }
 
@@ -356,7 +353,7 @@ mod tests {
         let rows = call_rows(&align(&e, &a), &e, &a);
         let shown: Vec<_> = rows
             .iter()
-            .map(|row| (plain(&row.left), plain(&row.right)))
+            .map(|row| (side_text(&row.left), side_text(&row.right)))
             .collect();
         assert_eq!(shown[1], ("  filter  {".into(), "  filter  {".into()));
         assert_eq!(
@@ -373,7 +370,7 @@ mod tests {
             "the order of keys is no difference: {same:?}"
         );
         let differing = fold_identical_rows(rows);
-        let shown: Vec<_> = differing.iter().map(|row| plain(&row.left)).collect();
+        let shown: Vec<_> = differing.iter().map(|row| side_text(&row.left)).collect();
         assert_eq!(
             shown[1..],
             [

@@ -233,6 +233,7 @@ fn fold_into(row: &mut DiffRow, places: &[NestedSide; 2], inside: &[DiffRow]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diff::rows::side_text;
     use crate::diff::{align, call_rows, json_rows};
     use crate::domain::ToolCall;
     use proptest::prelude::*;
@@ -240,10 +241,6 @@ mod tests {
 
     fn call(name: &str, args: Value) -> ToolCall {
         ToolCall::new(name, args.as_object().cloned())
-    }
-
-    fn plain(line: &Option<Line>) -> String {
-        line.iter().flatten().map(|s| s.text.as_str()).collect()
     }
 
     #[test]
@@ -258,7 +255,7 @@ mod tests {
         let rows = json_rows(&value(5), &value(6));
         let shown: Vec<_> = fold_identical_rows(rows)
             .iter()
-            .map(|row| plain(&row.right))
+            .map(|row| side_text(&row.right))
             .collect();
         assert_eq!(
             shown,
@@ -289,7 +286,7 @@ mod tests {
                 .iter()
                 .map(|row| {
                     let changed = row.right.iter().flatten().any(|span| span.changed);
-                    (plain(&row.right), changed)
+                    (side_text(&row.right), changed)
                 })
                 .collect()
         };
@@ -327,7 +324,7 @@ mod tests {
     /// At every level, each line is shown or counted on its own side, and a difference stays marked.
     fn check_folds(rows: &[DiffRow]) {
         let lines = |rows: &[DiffRow], side: fn(&DiffRow) -> &Option<Line>| -> usize {
-            let count = |row: &DiffRow| match plain(side(row)).trim() {
+            let count = |row: &DiffRow| match side_text(side(row)).trim() {
                 "" => 0,
                 text => match text.split_once(" ⋯ ") {
                     Some((_, folded)) => {
@@ -391,7 +388,7 @@ mod tests {
         let folded = fold_nested_rows(rows, 0);
         let sides: Vec<(String, String)> = folded
             .iter()
-            .map(|row| (plain(&row.left), plain(&row.right)))
+            .map(|row| (side_text(&row.left), side_text(&row.right)))
             .collect();
         assert!(
             sides.contains(&("  beds  [ ⋯ 12 lines ]".into(), "  beds  \"none\"".into())),
@@ -407,7 +404,7 @@ mod tests {
         actual[12].args = json!({"n": 13, "on": true}).as_object().cloned();
         let (e, a): (Vec<_>, Vec<_>) = (expected.iter().collect(), actual.iter().collect());
         let rows = fold_identical_rows(call_rows(&align(&e, &a), &e, &a));
-        let shown: Vec<_> = rows.iter().map(|row| plain(&row.left)).collect();
+        let shown: Vec<_> = rows.iter().map(|row| side_text(&row.left)).collect();
         assert_eq!(
             shown,
             [

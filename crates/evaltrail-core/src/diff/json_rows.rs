@@ -123,11 +123,8 @@ pub(super) fn paired_lines<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diff::rows::side_text;
     use serde_json::json;
-
-    fn plain(line: &Option<Line>) -> String {
-        line.iter().flatten().map(|s| s.text.as_str()).collect()
-    }
 
     #[test]
     fn json_is_compared_by_keys() {
@@ -137,7 +134,7 @@ mod tests {
         let changed: Vec<_> = rows
             .iter()
             .filter(|row| row.left.iter().flatten().any(|span| span.changed))
-            .map(|row| (plain(&row.left), plain(&row.right)))
+            .map(|row| (side_text(&row.left), side_text(&row.right)))
             .collect();
         assert_eq!(
             changed,
@@ -160,7 +157,7 @@ mod tests {
             .iter()
             .map(|row| {
                 let changed = row.right.iter().flatten().any(|span| span.changed);
-                (plain(&row.left), plain(&row.right), changed)
+                (side_text(&row.left), side_text(&row.right), changed)
             })
             .collect();
         let pair = |left: &str, right: &str, changed| (left.into(), right.into(), changed);

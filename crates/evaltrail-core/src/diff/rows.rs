@@ -72,3 +72,15 @@ pub(super) fn span(text: &str, tone: Tone, changed: bool) -> Span {
         changed,
     }
 }
+
+/// The text of a line, without its styles.
+#[cfg(test)]
+pub(super) fn line_text(line: &Line) -> String {
+    line.iter().map(|span| span.text.as_str()).collect()
+}
+
+/// The text of one side of a row, without its styles; empty if there is none.
+#[cfg(test)]
+pub(super) fn side_text(side: &Option<Line>) -> String {
+    side.as_ref().map(line_text).unwrap_or_default()
+}

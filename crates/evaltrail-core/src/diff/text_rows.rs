@@ -104,17 +104,14 @@ fn add_text(side: &mut Vec<Line>, text: &str, changed: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn plain(line: &Option<Line>) -> String {
-        line.iter().flatten().map(|s| s.text.as_str()).collect()
-    }
+    use crate::diff::rows::side_text;
 
     #[test]
     fn common_lines_of_texts_share_a_row() {
         let diff = super::super::diff_words("a\nx\ny\nend", "a\nz\nend");
         let rows: Vec<_> = text_rows(&diff)
             .iter()
-            .map(|row| (plain(&row.left), plain(&row.right)))
+            .map(|row| (side_text(&row.left), side_text(&row.right)))
             .collect();
         assert_eq!(rows.first().unwrap(), &("a".into(), "a".into()));
         assert_eq!(rows.last().unwrap(), &("end".into(), "end".into()));

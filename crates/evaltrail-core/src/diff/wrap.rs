@@ -269,6 +269,7 @@ impl Wrapper {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diff::rows::line_text;
     use crate::diff::{diff_words, text_rows};
 
     #[test]
@@ -308,8 +309,8 @@ mod tests {
     fn both_sides_stay_level() {
         let rows = text_rows(&diff_words("one two three four\nend", "one\nend"));
         let wrapped = wrap_rows(&rows, 8);
-        let left: Vec<String> = wrapped.iter().map(|r| plain(&r.left)).collect();
-        let right: Vec<String> = wrapped.iter().map(|r| plain(&r.right)).collect();
+        let left: Vec<String> = wrapped.iter().map(|r| line_text(&r.left)).collect();
+        let right: Vec<String> = wrapped.iter().map(|r| line_text(&r.right)).collect();
         assert_eq!(
             left,
             ["one two ", "three ", "four", "end"],
@@ -342,10 +343,10 @@ mod tests {
         };
         for row in &wrapped {
             assert_eq!(same(&row.left), same(&row.right), "{row:?}");
-            assert!(plain(&row.left).width() <= 31 && plain(&row.right).width() <= 31);
+            assert!(line_text(&row.left).width() <= 31 && line_text(&row.right).width() <= 31);
         }
         let all = |side: fn(&VisualRow) -> &Line| -> String {
-            let lines = wrapped.iter().map(|row| plain(side(row)));
+            let lines = wrapped.iter().map(|row| line_text(side(row)));
             lines.collect::<String>().split_whitespace().collect()
         };
         let without_spaces = |text: &str| text.split_whitespace().collect::<String>();
@@ -361,7 +362,10 @@ mod tests {
                 text: text.into(),
                 ..Span::default()
             });
-            wrap_line(&spans, 8).iter().map(plain).collect::<Vec<_>>()
+            wrap_line(&spans, 8)
+                .iter()
+                .map(line_text)
+                .collect::<Vec<_>>()
         };
         assert_eq!(
             cut(&"w".repeat(20)),
@@ -377,9 +381,5 @@ mod tests {
         });
         let narrow = wrap_line(&spans, 1);
         assert_eq!(narrow.len(), 4, "{narrow:?}");
-    }
-
-    fn plain(line: &Line) -> String {
-        line.iter().map(|span| span.text.as_str()).collect()
     }
 }

@@ -18,6 +18,10 @@ mod criteria;
 mod index;
 mod latest;
 mod merge;
+mod merge_choice;
+mod merge_error;
+mod merge_remarks;
+mod merged_run;
 mod outcomes;
 mod past_run;
 mod place;
@@ -29,7 +33,10 @@ mod resume;
 mod retention;
 mod run_summary;
 mod same_criteria;
+mod same_run;
 mod series;
+mod shard_attempts;
+mod shard_runs;
 mod trends;
 
 pub use case_results::{
@@ -38,7 +45,8 @@ pub use case_results::{
 pub use criteria::CriteriaNumbers;
 pub use index::History;
 pub use latest::{FoundCase, HistorySet, PastResult, PastResults, ResultOrigin};
-pub use merge::{MergeError, MergedRun, merge_one_shard, merge_shards};
+pub use merge::{MergedRun, merge_one_shard, merge_shards};
+pub use merge_error::MergeError;
 pub use past_run::{PastRun, PastSet};
 pub use place::place;
 pub use pushed::{DoneCases, PushedShards, ShardProgress, done_by_earlier_runs, pushed_shards};

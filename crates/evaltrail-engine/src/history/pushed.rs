@@ -1,6 +1,6 @@
 //! Runs of shards that machines uploaded to one place: what earlier ones already did, and how far each shard is.
 
-use super::merge::{ShardRun, shards_below};
+use super::shard_runs::{ShardRun, shards_below};
 use crate::store::{RunKey, fingerprint};
 use evaltrail_core::domain::{Shard, ShardBy, Status, Totals};
 use std::collections::{BTreeMap, BTreeSet};

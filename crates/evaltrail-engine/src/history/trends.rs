@@ -42,16 +42,43 @@ impl CaseTrends {
 /// The number of runs that are read at the same time, before their points are counted.
 const READ_TOGETHER: usize = 64;
 
+/// The outcomes of the newest runs, as many as fit in memory.
+struct NewestOutcomes {
+    /// The runs, newest first.
+    runs: Vec<(RunSummary, OutcomesByFile)>,
+    /// Whether all runs are contained.
+    is_complete: bool,
+    /// The runs that cannot be read, each with the error.
+    unreadable: Vec<String>,
+}
+
 impl History {
     /// The outcomes of the cases of these sets.
     pub fn trends(&self, sets: &[HistorySet]) -> CaseTrends {
-        let mut found: Vec<(RunSummary, OutcomesByFile)> = Vec::new();
-        let (mut count, mut is_complete) = (0, true);
-        let mut unreadable: Vec<String> = self
-            .unreadable
-            .iter()
-            .map(|(_, error)| error.clone())
-            .collect();
+        let newest = self.newest_outcomes(sets);
+        let mut trends = CaseTrends {
+            is_complete: newest.is_complete,
+            unreadable: newest.unreadable,
+            ..CaseTrends::default()
+        };
+        let mut criteria = HashMap::new();
+        for (head, outcomes) in newest.runs.into_iter().rev() {
+            trends.add_run(head, outcomes, &mut criteria);
+        }
+        trends
+    }
+
+    fn newest_outcomes(&self, sets: &[HistorySet]) -> NewestOutcomes {
+        let mut newest = NewestOutcomes {
+            runs: Vec::new(),
+            is_complete: true,
+            unreadable: self
+                .unreadable
+                .iter()
+                .map(|(_, error)| error.clone())
+                .collect(),
+        };
+        let mut count = 0;
         let heads: Vec<&RunSummary> = self
             .runs
             .iter()
@@ -64,7 +91,9 @@ impl History {
             let outcomes = match outcomes {
                 Ok(outcomes) => outcomes,
                 Err(error) => {
-                    unreadable.extend(head.path.exists().then_some(error));
+                    newest
+                        .unreadable
+                        .extend(head.path.exists().then_some(error));
                     continue;
                 }
             };
@@ -73,50 +102,52 @@ impl History {
                 .map(|(_, set)| set.cases.len())
                 .sum::<usize>();
             if count > MAX_POINTS {
-                is_complete = false;
+                newest.is_complete = false;
                 break;
             }
-            found.push((head.clone(), outcomes));
+            newest.runs.push((head.clone(), outcomes));
         }
-        found.reverse();
-        let mut trends = CaseTrends {
-            is_complete,
-            unreadable,
-            ..CaseTrends::default()
-        };
-        let mut criteria: HashMap<PathBuf, CriteriaNumbers<usize>> = HashMap::new();
-        for (run, (head, outcomes)) in found.into_iter().enumerate() {
-            trends.runs.push(head);
-            for (path, set) in outcomes {
-                let is_other = |a: &usize, b: &usize| {
-                    trends.runs[*a].has_other_criteria(&trends.runs[*b], &path)
+        newest
+    }
+}
+
+impl CaseTrends {
+    /// Adds the outcomes of a run that is newer than all others. `criteria` numbers the criteria of each file.
+    fn add_run(
+        &mut self,
+        head: RunSummary,
+        outcomes: OutcomesByFile,
+        criteria: &mut HashMap<PathBuf, CriteriaNumbers<usize>>,
+    ) {
+        let run = self.runs.len();
+        self.runs.push(head);
+        for (path, set) in outcomes {
+            let is_other =
+                |a: &usize, b: &usize| self.runs[*a].has_other_criteria(&self.runs[*b], &path);
+            let criteria = criteria
+                .entry(path.clone())
+                .or_default()
+                .number(run, is_other);
+            let cases = self.points.entry(path).or_default();
+            for line in set.cases {
+                let CaseOutcomeLine {
+                    id,
+                    content,
+                    status,
+                    passed,
+                    evaluated,
+                } = line;
+                let point = CasePoint {
+                    run,
+                    status,
+                    passed,
+                    evaluated,
+                    content,
+                    criteria,
                 };
-                let criteria = criteria
-                    .entry(path.clone())
-                    .or_default()
-                    .number(run, is_other);
-                let cases = trends.points.entry(path).or_default();
-                for line in set.cases {
-                    let CaseOutcomeLine {
-                        id,
-                        content,
-                        status,
-                        passed,
-                        evaluated,
-                    } = line;
-                    let point = CasePoint {
-                        run,
-                        status,
-                        passed,
-                        evaluated,
-                        content,
-                        criteria,
-                    };
-                    cases.entry(id).or_default().push(point);
-                }
+                cases.entry(id).or_default().push(point);
             }
         }
-        trends
     }
 }
 

@@ -2,8 +2,11 @@
 //! that was fetched.
 
 use super::app_folders::AppFolders;
-use super::bucket_copy::{Copies, CopyError, MAX_FILE, address_of_copy};
+use super::copy_address::address_of_copy;
+use super::copy_error::CopyError;
 use super::copy_files::write_copy;
+use super::locked_copies::Copies;
+use super::wanted_objects::MAX_FILE;
 use crate::buckets::{Bucket, BucketAddress, BucketError};
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,8 @@
 //! A file of an edit: how it is changed, and changed back.
 
 use super::read_text_file;
-use super::save::{Replace, SaveError, create, remove, replace};
+use super::save::{Replace, create, remove, replace};
+use super::save_error::SaveError;
 use evaltrail_core::formats::json::TextChange;
 use serde::{Deserialize, Serialize};
 use std::io;

@@ -13,7 +13,7 @@ use super::edit_log::{EditLog, EditLogLine, LogRecord, LoggedEdit};
 use super::edited_file::{
     FileEdit, LoggedFile, change_file, is_as_left, logged_file, real, texts_of,
 };
-use super::save::SaveError;
+use super::save_error::SaveError;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

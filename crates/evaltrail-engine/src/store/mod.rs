@@ -13,14 +13,19 @@
 mod app_folders;
 mod baseline;
 mod bucket_copy;
+mod checked_file;
 mod claims;
+mod copy_address;
 mod copy_edit;
+mod copy_error;
 mod copy_files;
+mod copy_update;
 mod decisions;
 mod edit_log;
 mod edited_file;
 mod edits;
 mod evaltrail_folder;
+mod exchange;
 mod full_plan;
 mod journal;
 mod journal_block;
@@ -30,7 +35,9 @@ mod journal_reader;
 mod journal_records;
 mod judge_responses;
 mod lock;
+mod locked_copies;
 mod output;
+mod parent_folder;
 mod plan_file;
 mod preferences;
 mod pushed;
@@ -41,12 +48,16 @@ mod run_folders;
 mod run_key;
 mod run_labels;
 mod save;
+mod save_error;
 mod secret_file;
 mod standard_input;
 mod summaries;
+mod table_copy;
 mod temporary;
 mod trust;
 mod verdicts;
+mod wanted_objects;
+mod whole_file;
 mod written;
 
 pub use app_folders::AppFolders;
@@ -54,14 +65,14 @@ pub use baseline::{
     BASELINE_FILE, Baseline, baseline_path, baseline_run_id, read_baseline, remove_baseline,
     write_baseline,
 };
-pub use bucket_copy::{
-    Copied, CopyError, OnFetched, address_of_copy, copy_bucket, copy_table, new_copy,
-    with_addresses,
-};
+pub use bucket_copy::{Copied, copy_bucket, new_copy};
 pub use claims::{
     Claim, ClaimEnd, ClaimOutcome, ClaimState, Claimant, claim, claim_states, mark_place,
     shard_claim_name,
 };
+pub use copy_address::{address_of_copy, with_addresses};
+pub use copy_error::CopyError;
+pub use copy_update::OnFetched;
 pub use decisions::{read_decisions, save_decisions};
 pub use edit_log::EditLog;
 pub use edited_file::{FileAction, FileEdit};
@@ -81,10 +92,13 @@ pub use run_export::{export_run, file_id, unpack_run};
 pub use run_folders::{all_run_folders, remove_run, run_folders, run_path, run_size};
 pub use run_key::RunKey;
 pub use run_labels::{RunLabel, read_run_labels, run_name_error, save_run_label};
-pub use save::{Replace, SaveError, append_to, create, fill_whole, remove, replace, write_whole};
+pub use save::{Replace, create, remove, replace};
+pub use save_error::SaveError;
 pub use standard_input::store_input;
 pub use summaries::SummaryWriter;
+pub use table_copy::copy_table;
 pub use temporary::sweep;
 pub use trust::{Fingerprint, Trust, fingerprint};
 pub use verdicts::{read_verdicts, save_verdicts};
+pub use whole_file::{append_to, fill_whole, write_whole};
 pub use written::{RecordedOutput, WrittenFiles};

@@ -1,7 +1,7 @@
 //! Files that the user asked for by their paths: reports, recordings, exports and new sets. A link at such a path may be another
 //! person's: one that leads out of the folder is not written through.
 
-use super::save::{can_write, fill_whole};
+use super::whole_file::{can_write, fill_whole};
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};

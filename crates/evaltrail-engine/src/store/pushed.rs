@@ -8,7 +8,9 @@
 //! ```
 
 use super::app_folders::AppFolders;
-use super::bucket_copy::{Copied, CopyError, OnFetched, copy_folders};
+use super::bucket_copy::{Copied, copy_folders};
+use super::copy_error::CopyError;
+use super::copy_update::OnFetched;
 use super::evaltrail_folder::EvaltrailFolder;
 use super::full_plan::{WHOLE_PLAN, shard_folders};
 use super::journal_line::{JOURNAL, keys_of_line};

@@ -52,67 +52,28 @@ impl ColumnWidths {
     /// give way in this order: turns, scores but the first, past runs, time, the first score, the set, attempts. The
     /// reason is the last one to go, and gets what is left.
     pub(super) fn fit(model: &Model, width: u16, rows: &[CaseRef], theme: &Theme) -> ColumnWidths {
-        let outcomes: Vec<&CaseOutcome> = rows
-            .iter()
-            .filter_map(|case| model.view.outcomes.get(*case))
-            .collect();
-        let is_shown = |column: Column| !model.view.browse.hidden.contains(&column);
-        let if_shown = |column: Column, width: u16| if is_shown(column) { width } else { 0 };
-        let wanted_reason = if_shown(Column::Reason, reason_width(model, rows, theme));
-        let mut left = width.saturating_sub(SIGNS);
-        let most = match wanted_reason {
+        let wanted = wanted(model, rows, theme);
+        let left = &mut width.saturating_sub(SIGNS);
+        let most = match wanted.reason {
             0 => MAX_NAME_WIDTH,
-            _ => MAX_NAME_WIDTH.min(left / 2),
+            _ => MAX_NAME_WIDTH.min(*left / 2),
         };
-        let mut take = |wanted: u16, at_least: u16| {
-            let taken = if wanted == 0 || left < at_least {
-                0
-            } else {
-                wanted.min(left)
-            };
-            left -= taken;
-            taken
+        let name = take_width(left, wanted.name.min(most), 1);
+        let reserved = take_width(left, wanted.reason.min(REASON_AT_LEAST), REASON_AT_LEAST);
+        let attempts = take_width(left, wanted.attempts, 8);
+        let more_reason = match reserved {
+            0 => 0,
+            _ => take_width(left, wanted.reason.saturating_sub(reserved), 1),
         };
-        let longest = rows.iter().map(|case| name_width(model, *case));
-        let longest = longest.max().unwrap_or(0).max(NAME_AT_LEAST);
-        let name = take(longest.min(most), 1);
-        let reserved = take(wanted_reason.min(REASON_AT_LEAST), REASON_AT_LEAST);
-        let attempts = take(if_shown(Column::Attempts, attempts_width(&outcomes)), 8);
-        let missing = wanted_reason.saturating_sub(reserved);
-        let more_reason = if reserved > 0 { take(missing, 1) } else { 0 };
-        let set = take(if_shown(Column::Set, set_width(model, rows)), 8);
-        let mut metrics = if is_shown(Column::Scores) {
-            metrics_of(&outcomes)
-        } else {
-            Vec::new()
-        };
-        let first = usize::from(!metrics.is_empty() && take(METRIC_WIDTH, METRIC_WIDTH) > 0);
-        let time = if outcomes.is_empty() { 0 } else { TIME_WIDTH };
-        let time = take(if_shown(Column::Time, time), TIME_WIDTH);
-        let runs = take(
-            if_shown(Column::Runs, runs_width(model, rows)),
-            RUNS_AT_LEAST,
-        );
-        let more = metrics
-            .iter()
-            .skip(1)
-            .take_while(|_| take(METRIC_WIDTH, METRIC_WIDTH) > 0)
-            .count();
+        let set = take_width(left, wanted.set, 8);
+        let mut metrics = wanted.metrics;
+        let first = fitting_scores(left, metrics.len().min(1));
+        let time = take_width(left, wanted.time, TIME_WIDTH);
+        let runs = take_width(left, wanted.runs, RUNS_AT_LEAST);
+        let more = fitting_scores(left, metrics.len().saturating_sub(1));
         metrics.truncate(if first > 0 { first + more } else { 0 });
-        let turns = take(if_shown(Column::Turns, TURNS_WIDTH), TURNS_WIDTH);
-        let rest = take(u16::MAX, 1);
-        // Without reasons, what the users ask is in their place if there is room for it; else the names get the rest.
-        let has_prompts = is_shown(Column::Reason)
-            && rows
-                .iter()
-                .any(|case| !prompt_text(model, *case).is_empty());
-        let (name, reason, heading) = match reserved {
-            0 if has_prompts && rest >= REASON_AT_LEAST => (name, rest, "prompt"),
-            0 => ((name + rest).min(MAX_NAME_WIDTH.max(name)), 0, ""),
-            reserved if has_prompts => (name, reserved + more_reason + rest, "reason or prompt"),
-            reserved => (name, reserved + more_reason + rest, "reason"),
-        };
-        ColumnWidths {
+        let turns = take_width(left, wanted.turns, TURNS_WIDTH);
+        let columns = ColumnWidths {
             name,
             set,
             attempts,
@@ -120,10 +81,88 @@ impl ColumnWidths {
             turns,
             time,
             runs,
+            reason: reserved + more_reason,
+            reason_heading: "",
+        };
+        columns.with_rest(take_width(left, u16::MAX, 1), has_prompts(model, rows))
+    }
+
+    /// Adds the rest of the width to the reasons. Without reasons, what the users ask is in their place if there is room
+    /// for it; else the names get the rest.
+    fn with_rest(self, rest: u16, has_prompts: bool) -> ColumnWidths {
+        let (name, reason, heading) = match self.reason {
+            0 if has_prompts && rest >= REASON_AT_LEAST => (self.name, rest, "prompt"),
+            0 => {
+                let most = MAX_NAME_WIDTH.max(self.name);
+                ((self.name + rest).min(most), 0, "")
+            }
+            reason if has_prompts => (self.name, reason + rest, "reason or prompt"),
+            reason => (self.name, reason + rest, "reason"),
+        };
+        ColumnWidths {
+            name,
             reason,
             reason_heading: heading,
+            ..self
         }
     }
+}
+
+/// The widths that the columns need for the visible rows; 0 for a column that is hidden or has nothing to show.
+fn wanted(model: &Model, rows: &[CaseRef], theme: &Theme) -> ColumnWidths {
+    let outcomes: Vec<&CaseOutcome> = rows
+        .iter()
+        .filter_map(|case| model.view.outcomes.get(*case))
+        .collect();
+    let if_shown = |column: Column, width: u16| match is_shown(model, column) {
+        true => width,
+        false => 0,
+    };
+    let longest = rows.iter().map(|case| name_width(model, *case)).max();
+    let metrics = match is_shown(model, Column::Scores) {
+        true => metrics_of(&outcomes),
+        false => Vec::new(),
+    };
+    let time = if outcomes.is_empty() { 0 } else { TIME_WIDTH };
+    ColumnWidths {
+        name: longest.unwrap_or(0).max(NAME_AT_LEAST),
+        set: if_shown(Column::Set, set_width(model, rows)),
+        attempts: if_shown(Column::Attempts, attempts_width(&outcomes)),
+        metrics,
+        turns: if_shown(Column::Turns, TURNS_WIDTH),
+        time: if_shown(Column::Time, time),
+        runs: if_shown(Column::Runs, runs_width(model, rows)),
+        reason: if_shown(Column::Reason, reason_width(model, rows, theme)),
+        reason_heading: "",
+    }
+}
+
+/// Takes the wanted width from what is left, or less if that is all; nothing if not even `at_least` is left.
+fn take_width(left: &mut u16, wanted: u16, at_least: u16) -> u16 {
+    let taken = if wanted == 0 || *left < at_least {
+        0
+    } else {
+        wanted.min(*left)
+    };
+    *left -= taken;
+    taken
+}
+
+/// How many columns of scores, at most `count`, fit into what is left. Their widths are taken from it.
+fn fitting_scores(left: &mut u16, count: usize) -> usize {
+    (0..count)
+        .take_while(|_| take_width(left, METRIC_WIDTH, METRIC_WIDTH) > 0)
+        .count()
+}
+
+fn is_shown(model: &Model, column: Column) -> bool {
+    !model.view.browse.hidden.contains(&column)
+}
+
+/// Whether the column of reasons shows what the user asks in one of these rows.
+fn has_prompts(model: &Model, rows: &[CaseRef]) -> bool {
+    let has_prompt = |case: &CaseRef| !prompt_text(model, *case).is_empty();
+    is_shown(model, Column::Reason) && rows.iter().any(has_prompt)
 }
 
 /// The width that the name of a case needs; with the beginning of the prompt where it is behind the id.

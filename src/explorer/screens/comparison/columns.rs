@@ -1,7 +1,7 @@
 //! The lines of one case of two runs: what is expected and what the agent did in each run, in columns.
 
 use super::state::{CaseColumns, ColumnLine};
-use crate::explorer::shown_case::compare::shown_response;
+use crate::explorer::shown_case::response_text::shown_response;
 use evaltrail_core::diff::{
     DiffRow, Line, Span, Tone, align, call_rows, diff_words, text_rows, wrap_line,
 };

@@ -1,6 +1,6 @@
 //! Drawing of the finished cases of a run: a row for each, and one for each attempt that was cancelled.
 
-use super::rows::{TIME, attempt_name};
+use super::rows::{PaneRows, TIME, attempt_name};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::attempts::{FLAKY, UNSTEADY, attempt_text, longest_attempt_text};
@@ -28,26 +28,12 @@ pub(super) fn finished(
     let focused = model.run_screen.in_finished;
     let inner = panel(area, finished_title(model), focused, theme, buffer);
     let inner = unavailable_agents(run, inner, theme, buffer);
-    let rows = usize::from(inner.height);
+    let rows = PaneRows::new(&model.run_screen, inner, focused);
     let ended = model.run_screen.count();
     let all = ended + run.cancelled.len();
-    let first = if focused {
-        model
-            .run_screen
-            .cursor
-            .saturating_sub(rows.saturating_sub(1))
-    } else {
-        0
-    };
     let columns = FinishedColumns::new(run, inner.width);
-    for at in first..all.min(first + rows) {
-        let row = Rect {
-            y: inner.y + (at - first) as u16,
-            height: 1,
-            ..inner
-        };
-        let style = theme.row(focused && at == model.run_screen.cursor);
-        buffer.set_style(row, style);
+    for at in rows.first..all.min(rows.first + rows.count()) {
+        let (row, style) = rows.background(at, theme, buffer);
         if let Some(key) = at.checked_sub(ended).and_then(|at| run.cancelled.get(at)) {
             cancelled_row(run, *key, columns, row, (style, theme), buffer);
             continue;
@@ -56,7 +42,7 @@ pub(super) fn finished(
             finished_row(run, case, columns, row, (style, theme), buffer);
         }
     }
-    scrollbar(area, first, rows, all, theme, buffer);
+    scrollbar(area, rows.first, rows.count(), all, theme, buffer);
 }
 
 /// Draws the agents that could not be connected. Returns the area below.

@@ -1,7 +1,7 @@
 //! Drawing of the run screen: its panes, the progress and the attempts in flight.
 
 use super::finished::finished;
-use super::rows::{TIME, attempt_name};
+use super::rows::{PaneRows, TIME, attempt_name};
 use crate::explorer::running::events::without_result_text;
 use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::Model;
@@ -213,23 +213,10 @@ fn in_flight(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &
     let inner = panel(area, "in flight", focused, theme, buffer);
     let mut lanes: Vec<_> = run.in_flight.iter().collect();
     lanes.sort_by_key(|(_, lane)| lane.slot);
-    let rows = usize::from(inner.height);
-    let first = if focused {
-        model
-            .run_screen
-            .cursor
-            .saturating_sub(rows.saturating_sub(1))
-    } else {
-        0
-    };
-    for (at, (key, lane)) in lanes.iter().enumerate().skip(first).take(rows) {
-        let row = Rect {
-            y: inner.y + (at - first) as u16,
-            height: 1,
-            ..inner
-        };
-        let style = theme.row(focused && at == model.run_screen.cursor);
-        buffer.set_style(row, style);
+    let rows = PaneRows::new(&model.run_screen, inner, focused);
+    let visible = lanes.iter().enumerate();
+    for (at, (key, lane)) in visible.skip(rows.first).take(rows.count()) {
+        let (row, style) = rows.background(at, theme, buffer);
         let name = attempt_name(run, **key, lane_name_width(row));
         let elapsed = model.run_screen.elapsed(**key, model.now);
         lane_row(lane, &name, elapsed, row, style, (model.now, theme), buffer);

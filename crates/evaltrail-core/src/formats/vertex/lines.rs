@@ -220,7 +220,7 @@ pub(super) fn row_id(row: &Value, columns: &ColumnMap) -> String {
     let given = own("id")
         .chain(ID_KEYS.iter().copied())
         .find_map(|key| match row.get(key)? {
-            Value::String(text) if !super::row::is_empty_cell(text) => Some(text.clone()),
+            Value::String(text) if !super::calls::is_nothing(text) => Some(text.clone()),
             Value::Number(number) => Some(number.to_string()),
             _ => None,
         });

@@ -1,9 +1,9 @@
 //! CSV: a header with the names of the columns, and a record for each case.
 
+use super::calls::is_nothing as is_empty_cell;
 use super::columns::ColumnMap;
 use super::layout::is_known_name;
 use super::lines::row_id;
-use super::row::is_empty_cell;
 use csv::{Reader, ReaderBuilder, StringRecord};
 use csv_core::ReadRecordResult;
 use serde_json::{Map, Value};
