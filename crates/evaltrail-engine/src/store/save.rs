@@ -64,10 +64,7 @@ pub fn replace(job: Replace) -> Result<Option<String>, SaveError> {
     let swapped = written
         .map_err(SaveError::from)
         .and_then(|temporary| swap_in(temporary.into_temp_path(), file, &target, job.read));
-    swapped.map_err(|error| match version {
-        Some(_) => SaveError::OnlyObject(error.to_string()),
-        None => error,
-    })?;
+    swapped.map_err(|error| after_object(error, version.is_some()))?;
     finish_copy(copy.zip(version));
     Ok(sync_folder(folder)
         .err()
@@ -88,17 +85,21 @@ pub fn create(path: &Path, bytes: &[u8]) -> Result<Option<String>, SaveError> {
         .map(|copy| copy.create(bytes))
         .transpose()
         .map_err(SaveError::from_copy)?;
-    let temporary = write_in_same_folder(folder, None, |out| out.write_all(bytes))?;
-    temporary
-        .persist_noclobber(path)
-        .map_err(|error| match error.error.kind() {
-            io::ErrorKind::AlreadyExists => SaveError::Exists,
-            _ => SaveError::Io(error.error),
-        })?;
+    create_local(path, folder, bytes).map_err(|error| after_object(error, version.is_some()))?;
     finish_copy(copy.zip(version));
     Ok(sync_folder(folder)
         .err()
         .map(|error| format!("saved, but syncing the disk failed: {error}")))
+}
+
+/// Writes the new file on this machine.
+fn create_local(path: &Path, folder: &Path, bytes: &[u8]) -> Result<(), SaveError> {
+    let temporary = write_in_same_folder(folder, None, |out| out.write_all(bytes))?;
+    match temporary.persist_noclobber(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Err(SaveError::Exists),
+        Err(error) => Err(SaveError::Io(error.error)),
+    }
 }
 
 /// Deletes a file if it still has the content that was read.
@@ -115,8 +116,15 @@ pub fn remove(path: &Path, within: Option<&Path>, read: &[u8]) -> Result<(), Sav
     if let Some(copy) = &mut copy {
         copy.remove().map_err(SaveError::from_copy)?;
     }
-    fs::remove_file(path)?;
-    Ok(())
+    fs::remove_file(path).map_err(|error| after_object(error.into(), copy.is_some()))
+}
+
+/// An error of the file on this machine: it says so if the object of which the file is a copy was changed already.
+fn after_object(error: SaveError, object_changed: bool) -> SaveError {
+    match error {
+        error if object_changed => SaveError::OnlyObject(error.to_string()),
+        error => error,
+    }
 }
 
 /// Remembers the version of a copy that was written. Without it, the object is fetched again.
