@@ -50,15 +50,19 @@ enum AgentDefinition {
     Factory(PathBuf),
 }
 
-/// How a folder defines an agent; `None` if it does not. Each module is read once.
+/// How a folder defines an agent; `None` if it does not. Each module is read once. A module that exists but cannot be read
+/// counts as one that ADK's loader finds: the start of the agent then reports the error.
 fn definition_in(folder: &Path) -> Option<AgentDefinition> {
     if folder.join("root_agent.yaml").is_file() {
         return Some(AgentDefinition::Loaded);
     }
     let mut factory = None;
     for module in MODULES.iter().map(|module| folder.join(module)) {
-        let head = read_head(&module, MODULE_HEAD).unwrap_or_default();
-        let text = String::from_utf8_lossy(&head);
+        let text = match read_head(&module, MODULE_HEAD) {
+            Ok(start) => String::from_utf8_lossy(&start).into_owned(),
+            Err(_) if module.is_file() => return Some(AgentDefinition::Loaded),
+            Err(_) => continue,
+        };
         if exposes_agent(&text) {
             return Some(AgentDefinition::Loaded);
         }
