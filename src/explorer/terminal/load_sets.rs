@@ -4,6 +4,7 @@ use crate::explorer::shared::message::{Msg, OpenedSet, SetLoaded, SetMsg};
 use crate::explorer::shared::set_view::CaseSummary;
 use crate::explorer::shared::ticket::Ticket;
 use crate::explorer::terminal::task_context::TaskContext;
+use evaltrail_core::domain::search_text;
 use evaltrail_core::formats::SetFile;
 use evaltrail_engine::workspace::{
     SetPath, Workspace, agent_for, open_set, read_notes, stubs_text,
@@ -84,9 +85,7 @@ fn summary(file: &SetFile, index: usize) -> CaseSummary {
         ..CaseSummary::default()
     };
     for turn in case.turns() {
-        summary
-            .text
-            .push_str(&turn.user.shown_text().to_lowercase());
+        summary.text.push_str(&search_text(&turn.user.shown_text()));
         summary.text.push('\n');
         for call in turn.calls() {
             if !summary.tools.contains(&call.name) {

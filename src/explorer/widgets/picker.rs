@@ -8,6 +8,7 @@ use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::theme::{Role, Theme};
 use evaltrail_core::diff::{Span, Tone, wrap_line};
+use evaltrail_core::domain::search_text;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::buffer::Buffer;
@@ -101,12 +102,12 @@ pub fn ranked<T: Copy>(typed: &str, items: impl Iterator<Item = (T, String)>) ->
         .collect()
 }
 
-/// Whether a text contains each typed word, in upper or lower case.
+/// Whether a text contains each typed word, without regard to case and accents.
 pub(crate) fn contains_words(typed: &str, text: &str) -> bool {
-    let text = text.to_lowercase();
+    let text = search_text(text);
     typed
         .split_whitespace()
-        .all(|word| text.contains(&word.to_lowercase()))
+        .all(|word| text.contains(&search_text(word)))
 }
 
 /// Draws the text field and the list; `row` draws one item. Returns the position of the text cursor.

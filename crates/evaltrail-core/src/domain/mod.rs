@@ -56,6 +56,7 @@ mod run_state;
 mod score;
 mod score_text;
 mod score_value;
+mod search_text;
 mod secret_address;
 mod secret_name;
 mod secret_value;
@@ -134,6 +135,7 @@ pub use score::{
 };
 pub use score_text::{compared_texts, difference_text, score_text, seconds_text, statistic_text};
 pub use score_value::{NotFinite, Score, mean};
+pub use search_text::search_text;
 pub use secret_address::{address_without_secrets, secrets_in_address};
 pub use secret_name::{is_secret_name, may_be_secret_name};
 pub use secret_value::is_ordinary as is_ordinary_value;

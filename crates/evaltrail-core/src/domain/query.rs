@@ -1,8 +1,9 @@
 //! The filter language of the explorer and the command line:
 //! `status:failed metric:response_match_score<0.8 tool:set_light agent:home "free text" -tag:slow`.
 //!
-//! All words must match; `-` before a word negates it; text matches case-insensitively.
+//! All words must match; `-` before a word negates it; text is searched without regard to case and accents.
 
+use super::search_text::{contains, search_text};
 use super::{Cause, MetricSummary, Status};
 use std::borrow::Cow;
 
@@ -67,7 +68,7 @@ pub trait Filterable {
     fn agent(&self) -> &str;
     /// The number of turns.
     fn turns(&self) -> usize;
-    /// The text that free words are searched in, in lower case.
+    /// The text that free words are searched in, as a [`search_text`].
     fn text(&self) -> &str;
     /// The tools that are expected or were called.
     fn tools(&self) -> &[String];
@@ -98,7 +99,7 @@ pub struct Subject<'a> {
     pub agent: &'a str,
     /// The number of turns.
     pub turns: usize,
-    /// The text that free words are searched in, in lower case.
+    /// The text that free words are searched in, as a [`search_text`].
     pub text: &'a str,
     /// The tools that are expected or were called.
     pub tools: &'a [String],
@@ -297,7 +298,7 @@ fn split_into_words(text: &str) -> Vec<Word> {
 
 fn term(word: Word) -> Result<Term, QueryError> {
     let negated = word.negated;
-    let free = || Test::Text(word.text.to_lowercase());
+    let free = || Test::Text(search_text(&word.text));
     let test = match word.text.split_once(':') {
         _ if word.quoted => free(),
         Some(("status", "unsteady")) => Test::Unsteady,
@@ -306,9 +307,9 @@ fn term(word: Word) -> Result<Term, QueryError> {
         Some(("status", value)) => Test::Status(status(value)?),
         Some(("metric", value)) => metric(value)?,
         Some(("turns", value)) => turns(value)?,
-        Some(("cause", value)) => Test::Cause(value.to_lowercase()),
+        Some(("cause", value)) => Test::Cause(search_text(value)),
         Some((key, value)) => match field(key) {
-            Some(field) => Test::Field(field, value.to_lowercase()),
+            Some(field) => Test::Field(field, search_text(value)),
             None => {
                 let known = Query::FIELDS.map(|field| format!("{field}:")).join(" ");
                 return Err(QueryError(format!(
@@ -443,19 +444,6 @@ impl QueryField {
             QueryField::Id => contains(&subject.eval_id(), value),
         }
     }
-}
-
-/// Case-insensitive search; `needle` must be in lower case.
-fn contains(hay: &str, needle: &str) -> bool {
-    if needle.is_empty() {
-        return true;
-    }
-    if !hay.is_ascii() || !needle.is_ascii() {
-        return hay.to_lowercase().contains(needle);
-    }
-    hay.as_bytes()
-        .windows(needle.len())
-        .any(|window| window.eq_ignore_ascii_case(needle.as_bytes()))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use crate::history::{CaseResult, place};
 use crate::workspace::SetPath;
 use evaltrail_core::analysis::PassCount;
 use evaltrail_core::domain::{
-    CaseKey, Quarantine, Query, Subject, causes_of_worst_attempt, did_you_mean,
+    CaseKey, Quarantine, Query, Subject, causes_of_worst_attempt, did_you_mean, search_text,
 };
 use evaltrail_core::formats::{Notes, SetFile};
 use std::collections::BTreeSet;
@@ -62,7 +62,7 @@ impl Filtered<'_> {
             .collect();
         let text: Vec<String> = turns
             .iter()
-            .map(|turn| turn.user.scored_text().to_lowercase())
+            .map(|turn| search_text(&turn.user.shown_text()))
             .collect();
         let eval_id = self.file.eval_id(self.at);
         let first = result.and_then(|result| result.attempts.first());
