@@ -101,12 +101,12 @@ fn opening(set: &SetPath) {
 
 /// Measures the time from planning an edit to the synced file.
 fn saving(set: &SetPath, root: &std::path::Path) {
-    let places = AppFolders {
+    let app_folders = AppFolders {
         data: root.join("own"),
         cache: root.join("own"),
         config: root.join("own"),
     };
-    let log = EditLog::in_folder(Some(&places));
+    let log = EditLog::in_folder(Some(&app_folders));
     let mut times = Vec::new();
     let mut plain = Vec::new();
     for round in 0..ROUNDS {

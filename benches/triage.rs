@@ -140,12 +140,12 @@ fn comparing() {
 /// A folder with 1,000 runs of 20 cases: the first reading makes the index.
 fn history() {
     let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let places = AppFolders {
+    let app_folders = AppFolders {
         config: home.path().into(),
         data: home.path().into(),
         cache: home.path().into(),
     };
-    let key = RunKey::open(&places).unwrap();
+    let key = RunKey::open(&app_folders).unwrap();
     for at in 0..1_000 {
         let state = finished_run(20, 5);
         let plan = RunPlan {
@@ -160,7 +160,7 @@ fn history() {
     }
     let opened = || {
         let began = Instant::now();
-        let history = History::open(folder.path(), &[], Some(&places));
+        let history = History::open(folder.path(), &[], Some(&app_folders));
         assert_eq!(history.ours().count(), 1_000);
         began.elapsed()
     };
@@ -171,7 +171,7 @@ fn history() {
         "200 ms",
         &format!("{} (the first time {})", ms(later), ms(first)),
     );
-    let history = History::open(folder.path(), &[], Some(&places));
+    let history = History::open(folder.path(), &[], Some(&app_folders));
     let trends = || {
         let began = Instant::now();
         assert_eq!(history.trends(&[]).runs.len(), 1_000);

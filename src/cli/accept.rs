@@ -13,7 +13,7 @@ use evaltrail_core::diff::{AcceptablePart, accept_in_case};
 use evaltrail_core::domain::counted;
 use evaltrail_core::domain::{EndedAttempt, RunPlan, Status, clean_line};
 use evaltrail_core::formats::{self, Edit, SetFile, unified};
-use evaltrail_engine::history::place;
+use evaltrail_engine::history::find_case;
 use evaltrail_engine::store::{FileAction, FileEdit, LoadedRun};
 use evaltrail_engine::workspace::{Workspace, open_set};
 use std::collections::BTreeMap;
@@ -165,7 +165,7 @@ fn edits_of(
     };
     let (mut edits, mut left_out) = (Vec::new(), 0);
     for attempt in attempts {
-        let at = place(
+        let at = find_case(
             file,
             &attempt.eval_id,
             plan.cases.content_hash(attempt.key.case),

@@ -55,7 +55,7 @@ pub(super) fn address_in(path: &Path) -> anyhow::Result<Option<BucketAddress>> {
 pub(super) fn copy_at(path: &mut PathBuf) -> anyhow::Result<()> {
     if let Some(table) = table_in(path)? {
         let _waiting = print_when_slow(&table);
-        *path = copy_table(&table, &places()?)?;
+        *path = copy_table(&table, &app_folders()?)?;
         return Ok(());
     }
     if let Some(address) = address_in(path)? {
@@ -83,7 +83,7 @@ pub(super) fn copy_target_or_folder(target: &mut String) -> anyhow::Result<()> {
             match copy_of(&address.parent()) {
                 Ok(folder) => Ok(folder.join(address.name())),
                 // Object stores have no folders: a new one comes with its first object.
-                Err(_) => Ok(new_copy(address, &places()?)?),
+                Err(_) => Ok(new_copy(address, &app_folders()?)?),
             }
         }
         copied => copied,
@@ -101,7 +101,7 @@ fn replace_target(
         };
         let table = TableAddress::parse(address).map_err(anyhow::Error::msg)?;
         let _waiting = print_when_slow(&table);
-        *target = format!("{}{ids}", text_of(&copy_table(&table, &places()?)?)?);
+        *target = format!("{}{ids}", text_of(&copy_table(&table, &app_folders()?)?)?);
         return Ok(());
     }
     if !is_bucket_address(target) {
@@ -136,7 +136,7 @@ fn copy_of(address: &BucketAddress) -> anyhow::Result<PathBuf> {
     if let Some(path) = address.local_path() {
         return Ok(path);
     }
-    let places = places()?;
+    let app_folders = app_folders()?;
     let names = edited_with(Path::new(address.name()));
     let names = names
         .iter()
@@ -147,7 +147,7 @@ fn copy_of(address: &BucketAddress) -> anyhow::Result<PathBuf> {
     let _waiting = print_when_slow(address);
     Ok(path_of(
         address,
-        copy_bucket(address, &beside, &places, &mut progress(address))?,
+        copy_bucket(address, &beside, &app_folders, &mut progress(address))?,
     ))
 }
 
@@ -164,13 +164,13 @@ pub(super) fn copy_runs(address: &BucketAddress) -> anyhow::Result<PathBuf> {
     let _waiting = print_when_slow(address);
     Ok(path_of(
         address,
-        copy_pushed_runs(address, &places()?, &mut progress(address))?,
+        copy_pushed_runs(address, &app_folders()?, &mut progress(address))?,
     ))
 }
 
 /// Like [`copy_runs`], without printing anything.
 pub(super) fn copy_runs_quietly(address: &BucketAddress) -> anyhow::Result<PathBuf> {
-    Ok(copy_pushed_runs(address, &places()?, &mut |_, _| ())?.path)
+    Ok(copy_pushed_runs(address, &app_folders()?, &mut |_, _| ())?.path)
 }
 
 /// Prints what is waited for if the returned value is not dropped within two seconds.
@@ -186,7 +186,7 @@ pub(super) fn print_when_slow(address: &dyn std::fmt::Display) -> Sender<()> {
     done
 }
 
-fn places() -> anyhow::Result<AppFolders> {
+fn app_folders() -> anyhow::Result<AppFolders> {
     AppFolders::find().context("there is no folder for copies: set EVALTRAIL_HOME")
 }
 
@@ -256,7 +256,7 @@ pub(super) fn fill_result(
     fill_output(path, |out| {
         let mut out = RecordedOutput::new(out);
         fill(&mut out)?;
-        recorded = AppFolders::find().map_or(Ok(()), |places| out.record(&places));
+        recorded = AppFolders::find().map_or(Ok(()), |app_folders| out.record(&app_folders));
         Ok(())
     })?;
     if let Err(error) = recorded {
@@ -315,9 +315,9 @@ fn local_output(address: &BucketAddress) -> io::Result<PathBuf> {
 
 /// The title of a folder or file in the explorer, if it is a copy.
 pub(super) fn title_of_copy(path: &Path) -> Option<String> {
-    let mut places = AppFolders::find()?;
-    places.cache = dunce::canonicalize(&places.cache).unwrap_or(places.cache);
-    address_of_copy(path, &places).map(|address| address.to_string())
+    let mut app_folders = AppFolders::find()?;
+    app_folders.cache = dunce::canonicalize(&app_folders.cache).unwrap_or(app_folders.cache);
+    address_of_copy(path, &app_folders).map(|address| address.to_string())
 }
 
 #[cfg(test)]

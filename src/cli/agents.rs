@@ -223,10 +223,10 @@ fn show_probe(probe: &TemplateProbe) -> Exit {
             true => "nothing".to_string(),
             false => texts.join("  "),
         };
-        let head = format!("{key:10}{}  →", clean_line(path));
+        let label = format!("{key:10}{}  →", clean_line(path));
         match all.chars().count() <= MAX_LINE || texts.len() < 2 {
-            true => print_line(&format!("{head}  {all}")),
-            false => print_line(&format!("{head}\n{}", indented(&texts.join("\n")))),
+            true => print_line(&format!("{label}  {all}")),
+            false => print_line(&format!("{label}\n{}", indented(&texts.join("\n")))),
         };
     }
     show_turn(&probe.turn);

@@ -120,16 +120,16 @@ async fn find(target: &str, root: &Path) -> anyhow::Result<Vec<FoundAgent>> {
         }]);
     }
     let function = target.strip_prefix("python:").unwrap_or(target);
-    if let Some((place, name)) = function
+    if let Some((module, name)) = function
         .rsplit_once(':')
-        .filter(|(place, name)| !place.is_empty() && !name.is_empty())
+        .filter(|(module, name)| !module.is_empty() && !name.is_empty())
     {
         let name = name
             .trim_end_matches("()")
             .rsplit('.')
             .next()
             .unwrap_or(name);
-        let because = format!("{function} names an object in {place}");
+        let because = format!("{function} names an object in {module}");
         let keys = vec![("function", function.to_string())];
         return Ok(vec![FoundAgent {
             kind: "python",

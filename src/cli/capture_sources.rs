@@ -3,7 +3,7 @@
 use super::find_run::find_run;
 use evaltrail_core::domain::{EndedAttempt, RunState, Status};
 use evaltrail_core::formats::SetFile;
-use evaltrail_engine::history::place;
+use evaltrail_engine::history::find_case;
 use evaltrail_engine::runner::{RecordedConversation, recorded_conversations};
 use evaltrail_engine::workspace::{Workspace, open_set};
 use std::collections::HashMap;
@@ -57,7 +57,7 @@ pub(super) fn of_attempt(
     });
     let case = file.and_then(|file| {
         let content = plan.cases.content_hash(attempt.key.case);
-        file.case(place(file, &attempt.eval_id, content)?).ok()
+        file.case(find_case(file, &attempt.eval_id, content)?).ok()
     });
     Ok(RecordedConversation {
         id: attempt.eval_id.clone(),

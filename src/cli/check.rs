@@ -19,7 +19,7 @@ use evaltrail_core::metrics::{usable, wrong_rule};
 use evaltrail_engine::config::FILE_NAME;
 use evaltrail_engine::report::Paint;
 use evaltrail_engine::runner::RunIdentity;
-use evaltrail_engine::store::read_head;
+use evaltrail_engine::store::read_start;
 use evaltrail_engine::stubs::{StubError, StubFile, StubLine};
 use evaltrail_engine::workspace::{
     DRAFTS_ENDING, NOTES_ENDING, STUBS_ENDING, SetPath, SetProblem, Workspace, drafts_path,
@@ -332,7 +332,7 @@ fn issues_of_agents_cli(text: &str) -> Vec<Issue> {
 /// A file that is no text of cases, or that looks like data and has no known column: what it is, or what it lacks.
 fn other_kind(set: &SetPath) -> Option<Issue> {
     let name = set.path.file_name().unwrap_or_default().to_string_lossy();
-    let kind = what_bytes_are(&name, &read_head(&set.path, 4).unwrap_or_default());
+    let kind = what_bytes_are(&name, &read_start(&set.path, 4).unwrap_or_default());
     let (severity, problem) = match kind {
         Some(kind) if !set.is_unknown_data => (Severity::Error, SetProblem::OtherKind(kind)),
         _ if !set.is_unknown_data => return None,
@@ -412,11 +412,11 @@ fn issues_of_notes<'a>(notes: &Notes, sets: impl Iterator<Item = &'a SetPath>) -
         } else {
             continue;
         };
-        let place = notes
+        let found = notes
             .text
             .as_deref()
             .and_then(|text| Some((text, text.find(&Value::from(id.as_str()).to_string())?)));
-        let (line, column) = place.map_or((1, 1), |(text, at)| position(text, at));
+        let (line, column) = found.map_or((1, 1), |(text, at)| position(text, at));
         let path = String::new();
         issues.push(Issue {
             severity: Severity::Warning,

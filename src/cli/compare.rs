@@ -96,11 +96,7 @@ pub(super) fn compare(args: CompareArgs) -> anyhow::Result<Exit> {
         write_report(&compared, to)?;
     }
     let broke = found.lost(before, after).count();
-    let is_failure = is_counted_change(
-        &args.fail_on,
-        (broke, found.fall().is_some()),
-        removed.len(),
-    );
+    let is_failure = is_counted_change(&args.fail_on, broke, found.fall().is_some(), removed.len());
     Ok(if is_failure {
         Exit::Failures
     } else {

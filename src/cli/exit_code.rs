@@ -64,7 +64,8 @@ pub(super) fn no_baseline() -> String {
 /// significantly.
 pub(super) fn is_counted_change(
     fail_on: &[FailOn],
-    (broke, fell): (usize, bool),
+    broke: usize,
+    fell: bool,
     removed: usize,
 ) -> bool {
     let counts = |what: FailOn| fail_on.contains(&what);

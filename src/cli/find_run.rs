@@ -10,11 +10,11 @@ use evaltrail_engine::workspace::Workspace;
 use std::path::Path;
 
 /// The name that the user gave a run.
-pub(super) fn name_of<'a>(history: &'a History, head: &RunSummary) -> Option<&'a str> {
+pub(super) fn name_of<'a>(history: &'a History, run: &RunSummary) -> Option<&'a str> {
     history
         .labels
-        .get(&head.run_id)
-        .filter(|_| head.is_ours())?
+        .get(&run.run_id)
+        .filter(|_| run.is_ours())?
         .name
         .as_deref()
 }
@@ -27,10 +27,10 @@ pub(super) fn find_run(workspace: &Workspace, named: &str) -> anyhow::Result<Loa
         bail!("the name of the run is empty");
     }
     let history = history_of(workspace);
-    let head = match dunce::canonicalize(named) {
+    let summary = match dunce::canonicalize(named) {
         Ok(path) if path.join("run.json").is_file() => {
-            match history.runs.iter().find(|head| head.path == path) {
-                Some(head) => head,
+            match history.runs.iter().find(|summary| summary.path == path) {
+                Some(summary) => summary,
                 None => {
                     return signed(
                         load_run(&path, RunKey::find().as_ref())
@@ -40,16 +40,16 @@ pub(super) fn find_run(workspace: &Workspace, named: &str) -> anyhow::Result<Loa
             }
         }
         Ok(path) if path.is_file() => {
-            let is_it = |head: &&RunSummary| {
-                dunce::canonicalize(&head.path).is_ok_and(|known| known == path)
+            let is_it = |summary: &&RunSummary| {
+                dunce::canonicalize(&summary.path).is_ok_and(|known| known == path)
             };
             let found = history.runs.iter().find(is_it);
             found.with_context(|| format!("{named} is not a run of this folder"))?
         }
-        _ => head_named(&history, named)?,
+        _ => run_named(&history, named)?,
     };
-    let run = load_past_run(workspace, &history, head).map_err(anyhow::Error::msg)?;
-    if head.is_evaltrail() {
+    let run = load_past_run(workspace, &history, summary).map_err(anyhow::Error::msg)?;
+    if summary.is_evaltrail() {
         signed(run)
     } else {
         Ok(run)
@@ -66,9 +66,9 @@ fn signed(run: LoadedRun) -> anyhow::Result<LoadedRun> {
     Ok(run)
 }
 
-fn head_named<'a>(history: &'a History, named: &str) -> anyhow::Result<&'a RunSummary> {
-    let usable = || history.runs.iter().filter(|head| head.is_usable());
-    let has_name = |head: &RunSummary| name_of(history, head) == Some(named);
+fn run_named<'a>(history: &'a History, named: &str) -> anyhow::Result<&'a RunSummary> {
+    let usable = || history.runs.iter().filter(|run| run.is_usable());
+    let has_name = |run: &RunSummary| name_of(history, run) == Some(named);
     match named {
         "last" | "previous" => {
             let last = usable()
@@ -91,8 +91,7 @@ fn head_named<'a>(history: &'a History, named: &str) -> anyhow::Result<&'a RunSu
         _ if usable().any(has_name) => {
             // A name can be the beginning of an id if another machine recorded that run, and two machines can give
             // the same name.
-            let mut found =
-                usable().filter(|head| has_name(head) || head.run_id.starts_with(named));
+            let mut found = usable().filter(|run| has_name(run) || run.run_id.starts_with(named));
             match (found.next(), found.next()) {
                 (Some(one), None) => Ok(one),
                 _ => bail!("{named:?} stands for more than one run; use the beginning of an id"),
@@ -100,9 +99,9 @@ fn head_named<'a>(history: &'a History, named: &str) -> anyhow::Result<&'a RunSu
         }
         _ => {
             // One id may be the beginning of another.
-            let whole: Vec<&RunSummary> = usable().filter(|head| head.run_id == named).collect();
+            let whole: Vec<&RunSummary> = usable().filter(|run| run.run_id == named).collect();
             let found = match whole.is_empty() {
-                true => usable().filter(|head| is_named(head, named)).collect(),
+                true => usable().filter(|run| is_named(run, named)).collect(),
                 false => whole,
             };
             match found.as_slice() {
@@ -121,21 +120,21 @@ fn head_named<'a>(history: &'a History, named: &str) -> anyhow::Result<&'a RunSu
 }
 
 /// Whether the id begins with a text, or that of a result of ADK ends with it: its end is the time.
-fn is_named(head: &RunSummary, named: &str) -> bool {
+fn is_named(run: &RunSummary, named: &str) -> bool {
     let end = named.trim_start_matches('…');
-    head.run_id.starts_with(named)
-        || (!head.is_evaltrail() && !end.is_empty() && head.run_id.ends_with(end))
+    run.run_id.starts_with(named)
+        || (!run.is_evaltrail() && !end.is_empty() && run.run_id.ends_with(end))
 }
 
 fn not_found(history: &History, named: &str) -> anyhow::Error {
     match history
         .runs
         .iter()
-        .find(|head| head.run_id.starts_with(named))
+        .find(|run| run.run_id.starts_with(named))
     {
-        Some(head) => anyhow::anyhow!(
+        Some(run) => anyhow::anyhow!(
             "run {} is foreign (it is not signed with your key)",
-            head.run_id
+            run.run_id
         ),
         None if Path::new(named).is_dir() => {
             anyhow::anyhow!("{named} is a folder that is not a run: it has no run.json")
@@ -144,8 +143,8 @@ fn not_found(history: &History, named: &str) -> anyhow::Error {
             let names = history
                 .runs
                 .iter()
-                .filter(|head| head.is_usable())
-                .flat_map(|head| name_of(history, head).into_iter().chain([&*head.run_id]));
+                .filter(|run| run.is_usable())
+                .flat_map(|run| name_of(history, run).into_iter().chain([&*run.run_id]));
             let names = names.chain(["last", "previous"]);
             anyhow::anyhow!(
                 "there is no run {named:?}{}: a run is named by the beginning of its id, by its name or by its folder, and \

@@ -45,7 +45,8 @@ impl CliCommand for JudgeArgs {
 }
 
 pub(super) fn judge(args: JudgeArgs) -> anyhow::Result<Exit> {
-    let answers = AppFolders::find().map(|places| JudgeResponseCache::below(places.answers()));
+    let answers =
+        AppFolders::find().map(|app_folders| JudgeResponseCache::below(app_folders.answers()));
     if args.forget {
         let count = answers.map_or(Ok(0), |answers| answers.clear())?;
         print_line(&format!("deleted {count} cached responses of judges"));

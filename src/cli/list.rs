@@ -128,10 +128,13 @@ fn list_sets(
     for (set, open) in &listing.sets {
         match open {
             Ok(open) => list_set(
-                (set, open),
-                (&listing.past.results, &listing.history),
+                set,
+                open,
+                &listing.past.results,
+                &listing.history,
                 cases_of(args, target),
-                (paint, widths),
+                paint,
+                widths,
             ),
             Err(error) => {
                 let why = paint.status(Status::Errored, &clean_line(&error.to_string()));
@@ -259,9 +262,14 @@ fn list_json(
     let of_adk = of_adk.map(|agent| json!({"name": agent.name, "kind": "ADK agent"}));
     let configured = workspace.config.agents.iter();
     let configured = configured.map(|(name, spec)| json!({"name": name, "kind": spec.label()}));
-    let results = (&listing.past.results[..], &listing.history);
     let sets = listing.sets.iter().map(|(set, open)| match open {
-        Ok(open) => set_json((set, open), results, cases_of(args, target)),
+        Ok(open) => set_json(
+            set,
+            open,
+            &listing.past.results,
+            &listing.history,
+            cases_of(args, target),
+        ),
         Err(error) => json!({"file": set.shown, "eval_set": set.stem, "error": error.to_string()}),
     });
     let unreadable = listing.past.unreadable.iter().chain(&workspace.unreadable);
@@ -279,8 +287,10 @@ fn list_json(
 }
 
 fn set_json(
-    (set, open): (&SetPath, &OpenSet),
-    (past, history): (&[PastResult], &History),
+    set: &SetPath,
+    open: &OpenSet,
+    past: &[PastResult],
+    history: &History,
     cases: Option<&[String]>,
 ) -> Value {
     let file = &open.file;
@@ -336,25 +346,28 @@ fn set_json(
 }
 
 fn newest_of_adk(history: &History, agent: &Path) -> Option<String> {
-    let mut of_agent = history.runs.iter().filter_map(|head| match &head.source {
+    let mut of_agent = history.runs.iter().filter_map(|run| match &run.source {
         RunSource::Adk {
             app_dir, set_id, ..
-        } if app_dir == agent => Some((head, set_id)),
+        } if app_dir == agent => Some((run, set_id)),
         _ => None,
     });
-    let (head, set_id) = of_agent.next()?;
+    let (run, set_id) = of_agent.next()?;
     let set_id = clean_line(set_id);
     Some(format!(
         "newest ADK result: {set_id} with {}/{} passed",
-        head.totals.passed, head.attempts
+        run.totals.passed, run.attempts
     ))
 }
 
 fn list_set(
-    (set, open): (&SetPath, &OpenSet),
-    (past, history): (&[PastResult], &History),
+    set: &SetPath,
+    open: &OpenSet,
+    past: &[PastResult],
+    history: &History,
     cases: Option<&[String]>,
-    (paint, widths): (Paint, Widths),
+    paint: Paint,
+    widths: Widths,
 ) {
     let file = &open.file;
     let notes = read_notes(&set.path).unwrap_or_default();
@@ -411,14 +424,14 @@ fn has_mixed_criteria(history: &History, set: &SetPath, results: &[CaseResult]) 
         .iter()
         .map(|result| result.run.id.as_str())
         .collect();
-    let mut heads = history
+    let mut summaries = history
         .runs
         .iter()
-        .filter(|head| runs.contains(head.run_id.as_str()));
-    let Some(first) = heads.next() else {
+        .filter(|run| runs.contains(run.run_id.as_str()));
+    let Some(first) = summaries.next() else {
         return false;
     };
-    heads.any(|head| head.has_other_criteria(first, &set.path))
+    summaries.any(|run| run.has_other_criteria(first, &set.path))
 }
 
 /// The number of cases that passed, with notes: cases without a result or edited since, foreign runs, several runs.

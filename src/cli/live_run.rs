@@ -24,7 +24,8 @@ const JUDGING_ENDS_WITHIN: Duration = Duration::from_secs(1);
 pub(super) async fn run_to_completion(
     args: &CaseArgs,
     run: Run,
-    (fail_fast, mut uploader): (Option<usize>, Option<&mut Uploader>),
+    fail_fast: Option<usize>,
+    mut uploader: Option<&mut Uploader>,
 ) -> anyhow::Result<(RunState, bool)> {
     let Run {
         state,

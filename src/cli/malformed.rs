@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use unicode_width::UnicodeWidthStr;
 
-/// The maximum number of characters of a line that are shown before and after the place.
+/// The maximum number of characters of a line that are shown before and after the position.
 const MAX_AROUND: usize = 40;
 
 /// Prints what is wrong in files, so that nothing is run.

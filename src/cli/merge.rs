@@ -5,7 +5,7 @@ use super::addresses::{can_write_output, copy_at};
 use super::args::MergeArgs;
 use super::exit_code::{AllowedFailures, exit_of};
 use super::output::{is_output_redirected, json_output, paint, print_line, print_note};
-use super::paths::place_of;
+use super::paths::workspace_argument;
 use super::run_results::{trends_for_reports, without_reader, write_reports};
 use super::shard_status::runs_below;
 use super::subcommand::CliCommand;
@@ -68,17 +68,23 @@ pub(super) fn merge(args: MergeArgs) -> anyhow::Result<Exit> {
         .collect::<anyhow::Result<Vec<_>>>()?;
     let workspace = Workspace::open(&folder)?;
     let history = history_of(&workspace);
-    let complete = history.ours().filter(|head| head.is_finished());
+    let complete = history.ours().filter(|run| run.is_finished());
     let merged_before: HashSet<String> = complete
-        .flat_map(|head| head.merged.iter().cloned())
+        .flat_map(|run| run.merged.iter().cloned())
         .collect();
-    let place = (workspace.root.as_path(), &*RunIdentity::now().run_id);
+    let run_id = RunIdentity::now().run_id;
     let MergedRun {
         state,
         remarks,
         problems,
         unreadable,
-    } = merge_shards(&paths, place, &merged_before, RunKey::find())?;
+    } = merge_shards(
+        &paths,
+        &workspace.root,
+        &run_id,
+        &merged_before,
+        RunKey::find(),
+    )?;
     remarks
         .iter()
         .for_each(|remark| print_note(&clean_line(remark)));
@@ -90,15 +96,15 @@ pub(super) fn merge(args: MergeArgs) -> anyhow::Result<Exit> {
         trends: trends.as_ref(),
         ..EarlierRuns::default()
     };
-    let mut failed = write_reports((&args.report, args.pretty), &state, earlier);
+    let mut failed = write_reports(&args.report, args.pretty, &state, earlier);
     if args.json {
         let mut out = json_output();
         let written = write_json_report(&state, JsonLayout::Indented, &mut out);
         let written = written.and_then(|()| out.end());
         failed.extend(written.or_else(without_reader).context("--json").err());
     } else {
-        let place = place_of(&workspace.root);
-        let command = rerun_of_plan(&state, &place);
+        let argument = workspace_argument(&workspace.root);
+        let command = rerun_of_plan(&state, &argument);
         let other = if has_other_criteria(&workspace, &state) {
             OTHER_CRITERIA
         } else {
@@ -111,7 +117,7 @@ pub(super) fn merge(args: MergeArgs) -> anyhow::Result<Exit> {
                 verbosity: Verbosity::Normal,
                 lists_all: is_output_redirected(),
             },
-            &place,
+            &argument,
             &(command + other),
         ));
     }

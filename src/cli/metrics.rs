@@ -95,17 +95,17 @@ fn in_full(metric: &MetricInfo, paint: Paint) -> String {
         metric.family.label(),
         metric.summary
     );
-    for (head, words) in metric.facts() {
+    for (label, words) in metric.facts() {
         let span = Span {
             text: words,
             ..Span::default()
         };
         for (at, line) in wrap_line(&[span], WIDTH).into_iter().enumerate() {
-            let head = if at == 0 { head } else { "" };
+            let label = if at == 0 { label } else { "" };
             let words: String = line.iter().map(|span| span.text.as_str()).collect();
             out.push_str(&format!(
                 "  {}  {words}\n",
-                paint.faint(&format!("{head:10}"))
+                paint.faint(&format!("{label:10}"))
             ));
         }
     }

@@ -1,4 +1,4 @@
-//! The explorer with a run that machines upload to one place, while they work on it.
+//! The explorer with a run that machines upload to one address, while they work on it.
 
 use super::Exit;
 use super::addresses::{copy_runs, copy_runs_quietly};
@@ -104,10 +104,15 @@ impl PushedRun {
     /// Merges the copied runs in a folder, and returns the folder of the merged run.
     fn merge(&mut self, copied: &Path) -> anyhow::Result<PathBuf> {
         let sizes = sizes_below(copied)?;
-        let place = (self.workspace.as_path(), &*RunIdentity::now().run_id);
+        let run_id = RunIdentity::now().run_id;
         let folders = [copied.to_path_buf()];
-        let MergedRun { state, remarks, .. } =
-            merge_shards(&folders, place, &HashSet::new(), RunKey::find())?;
+        let MergedRun { state, remarks, .. } = merge_shards(
+            &folders,
+            &self.workspace,
+            &run_id,
+            &HashSet::new(),
+            RunKey::find(),
+        )?;
         let run = run_path(&self.workspace, &state.plan.run_id);
         self.left = state.plan.attempts().saturating_sub(state.totals.ended());
         (self.merged, self.remarks) = (sizes, remarks);

@@ -3,10 +3,10 @@
 use super::find_run::find_run;
 use anyhow::{Context, bail};
 use evaltrail_core::domain::clean_line;
-use evaltrail_core::formats::{EvaltrailFile, HEAD, TAIL, is_packed, own_file};
+use evaltrail_core::formats::{EvaltrailFile, FILE_START, TAIL, is_packed, own_file};
 use evaltrail_engine::process::PrivateFolder;
 use evaltrail_engine::runner;
-use evaltrail_engine::store::{read_head, read_tail};
+use evaltrail_engine::store::{read_start, read_tail};
 use evaltrail_engine::workspace::{Workspace, root_of};
 use std::path::{Path, PathBuf};
 
@@ -24,11 +24,11 @@ pub(super) fn run_file(path: &Path) -> anyhow::Result<Option<RunFile>> {
     if !path.is_file() {
         return Ok(None);
     }
-    let head = read_head(path, HEAD).with_context(|| path.display().to_string())?;
+    let start = read_start(path, FILE_START).with_context(|| path.display().to_string())?;
     let shown = path.display();
-    match own_file(&head, || read_tail(path, TAIL).unwrap_or_default()) {
+    match own_file(&start, || read_tail(path, TAIL).unwrap_or_default()) {
         // Opening the file reports what is wrong.
-        None if is_packed(&head) => Ok(Some(RunFile::Export)),
+        None if is_packed(&start) => Ok(Some(RunFile::Export)),
         None => Ok(None),
         Some(EvaltrailFile::Export) => Ok(Some(RunFile::Export)),
         Some(EvaltrailFile::Report(Some(run_id))) => stored_run(path, &run_id).map(Some),

@@ -100,7 +100,7 @@ fn ids_in(file: &Path) -> anyhow::Result<Vec<String>> {
 const MAX_IDS_FILE: u64 = 256 << 20;
 
 /// How commands name a workspace: as an address if it is a copy, and as a path that is relative if it is short.
-pub(super) fn place_of(root: &Path) -> String {
+pub(super) fn workspace_argument(root: &Path) -> String {
     if let Some(address) = title_of_copy(root) {
         return shell_word(&address);
     }

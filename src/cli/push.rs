@@ -15,7 +15,7 @@ use evaltrail_engine::process::host_name;
 use evaltrail_engine::runner::{PreparedRun, RunIdentity};
 use evaltrail_engine::store::{
     CaseQueue, ClaimOutcome, Claimant, CopyError, MAX_QUEUED, RunKey, claim, fingerprint,
-    full_plan_text, mark_place, run_path, shard_claim_name,
+    full_plan_text, mark_runs_folder, run_path, shard_claim_name,
 };
 use std::collections::HashSet;
 use std::path::Path;
@@ -40,9 +40,9 @@ pub(super) fn push_address(path: &Path) -> anyhow::Result<BucketAddress> {
     }
 }
 
-/// Opens a place for the runs of a plan, and returns its address and the digest of the plan. Errors: for example that it is
+/// Opens the folder for the runs of a plan, and returns its address and the digest of the plan. Errors: for example that it is
 /// that of another run.
-fn open_place(
+fn open_runs_folder(
     flag: &str,
     to: &Path,
     prepared: &PreparedRun,
@@ -65,7 +65,7 @@ fn open_place(
     let runs = Bucket::open(&address)?;
     let text = full_plan_text(whole, workspace)?.into_bytes();
     let split = format!("{} {}", shard.of, shard.by.name());
-    if !mark_place(&runs, &fingerprint(&[&text, split.as_bytes()]))? {
+    if !mark_runs_folder(&runs, &fingerprint(&[&text, split.as_bytes()]))? {
         bail!(
             "{flag} {address}: it is the place of another run: files, criteria, options or the number of shards differ. Use \
              another address for a new run"
@@ -91,7 +91,7 @@ pub(super) fn claim_shard(
     prepared: &mut PreparedRun,
     workspace: &Path,
 ) -> anyhow::Result<ShardClaim> {
-    let (address, runs, whole) = open_place("--push", to, prepared, workspace)?;
+    let (address, runs, whole) = open_runs_folder("--push", to, prepared, workspace)?;
     let Some(shard) = prepared.plan.options.shard else {
         bail!("--push: the run is no shard")
     };
@@ -107,10 +107,7 @@ pub(super) fn claim_shard(
     };
     match claim(&runs, &name, &claimant(cases.lease), cases.lease, waits)? {
         ClaimOutcome::Done(_) => Ok(ShardClaim::Nothing(exit_of_complete(
-            cases,
-            (&address, shard),
-            prepared,
-            &whole,
+            cases, &address, shard, prepared, &whole,
         )?)),
         ClaimOutcome::Taken(who) => {
             print_note(&format!(
@@ -150,7 +147,8 @@ pub(super) fn claim_shard(
 /// The exit code of a shard that is marked as complete, by the results at the address.
 fn exit_of_complete(
     cases: &CaseArgs,
-    (address, shard): (&BucketAddress, Shard),
+    address: &BucketAddress,
+    shard: Shard,
     prepared: &PreparedRun,
     whole: &[u8],
 ) -> anyhow::Result<Exit> {
@@ -248,7 +246,7 @@ pub(super) fn join_queue(
     prepared: &mut PreparedRun,
     workspace: &Path,
 ) -> anyhow::Result<Uploader> {
-    let (address, runs, whole) = open_place("--queue", to, prepared, workspace)?;
+    let (address, runs, whole) = open_runs_folder("--queue", to, prepared, workspace)?;
     let digest = fingerprint(&[&whole]);
     let plan = &prepared.plan;
     if plan.cases.len() > MAX_QUEUED {
@@ -282,10 +280,18 @@ pub(super) fn merged_runs(
         return Ok(None);
     }
     let folder = copy_runs(&push_address(to)?)?;
-    let place = (workspace, &*RunIdentity::now().run_id);
+    let run_id = RunIdentity::now().run_id;
     let MergedRun { state, remarks, .. } = match others {
-        PeerRuns::OfShard(part) => merge_one_shard(&folder, place, &part, RunKey::find())?,
-        _ => merge_shards(&[folder], place, &HashSet::new(), RunKey::find())?,
+        PeerRuns::OfShard(part) => {
+            merge_one_shard(&folder, workspace, &run_id, &part, RunKey::find())?
+        }
+        _ => merge_shards(
+            &[folder],
+            workspace,
+            &run_id,
+            &HashSet::new(),
+            RunKey::find(),
+        )?,
     };
     remarks
         .iter()

@@ -168,15 +168,17 @@ fn execute_run(
     let bad_input = !prepared.problems.is_empty();
     let (mut state, interrupted) = run_prepared(
         cases,
-        (prepared, resumed),
-        (how.fail_fast, uploader.as_deref_mut()),
+        prepared,
+        resumed,
+        how.fail_fast,
+        uploader.as_deref_mut(),
         &workspace.root,
     )?;
     // That of the part that this machine ran: a merged run is not stored here.
     let rerun = rerun_command(cases, how.run, &state.plan.run_id);
     let unavailable = state.unavailable.clone();
     let merged = uploader
-        .map(|uploader| uploaded(*uploader, cases, (&state, interrupted), &workspace.root))
+        .map(|uploader| uploaded(*uploader, cases, &state, interrupted, &workspace.root))
         .transpose()
         .inspect_err(super::print_error);
     let all_uploaded = merged.is_ok();
@@ -197,7 +199,7 @@ fn execute_run(
         record_answers(&state, workspace)?;
     }
     // By the results as they are: what is replaced in texts is no change of a case.
-    let exit = conclude(cases, (&state, workspace), change, (interrupted, bad_input));
+    let exit = conclude(cases, &state, workspace, change, interrupted, bad_input);
     match exit {
         Exit::Success | Exit::Failures if !all_written || !all_uploaded => Ok(Exit::UsageError),
         exit => Ok(exit),
@@ -207,8 +209,10 @@ fn execute_run(
 /// Runs what was prepared. Returns the state at the end, and whether the run was interrupted.
 fn run_prepared(
     cases: &CaseArgs,
-    (prepared, resumed): (PreparedRun, Option<ResumedRun>),
-    (fail_fast, uploader): (Option<usize>, Option<&mut Uploader>),
+    prepared: PreparedRun,
+    resumed: Option<ResumedRun>,
+    fail_fast: Option<usize>,
+    uploader: Option<&mut Uploader>,
     root: &Path,
 ) -> anyhow::Result<(RunState, bool)> {
     evaltrail_engine::process::remove_private_folders_on_hangup()?;
@@ -217,7 +221,7 @@ fn run_prepared(
         let _entered = runtimes.workers().enter();
         runner::start(prepared, resumed, root)
     };
-    let ended = runtimes.run(run_to_completion(cases, run, (fail_fast, uploader)))?;
+    let ended = runtimes.run(run_to_completion(cases, run, fail_fast, uploader))?;
     runtimes.end_within(Duration::from_secs(2));
     Ok(ended)
 }
@@ -225,9 +229,11 @@ fn run_prepared(
 /// Prints how a run compares with the baseline, removes old runs, and returns the exit code.
 fn conclude(
     cases: &CaseArgs,
-    (state, workspace): (&RunState, &Workspace),
+    state: &RunState,
+    workspace: &Workspace,
     change: Option<BaselineChange>,
-    (interrupted, bad_input): (bool, bool),
+    interrupted: bool,
+    bad_input: bool,
 ) -> Exit {
     if let Some(change) = change.as_ref().filter(|_| !cases.json) {
         print_line(&change.words);
@@ -239,7 +245,7 @@ fn conclude(
     let tolerated = AllowedFailures {
         failures: cases.max_failures,
         changed: change.filter(|_| !cases.fail_on.is_empty()).map(|change| {
-            is_counted_change(&cases.fail_on, (change.broke, change.fell), change.removed)
+            is_counted_change(&cases.fail_on, change.broke, change.fell, change.removed)
         }),
     };
     if let Some(allowed) = cases.max_failures {
@@ -289,7 +295,8 @@ fn shared(cases: &CaseArgs, prepared: &mut PreparedRun, root: &Path) -> anyhow::
 fn uploaded(
     uploader: Uploader,
     cases: &CaseArgs,
-    (state, interrupted): (&RunState, bool),
+    state: &RunState,
+    interrupted: bool,
     root: &Path,
 ) -> anyhow::Result<Option<RunState>> {
     let is_complete = state.count_outstanding() == 0;

@@ -119,7 +119,7 @@ pub(super) fn of_shard(cases: &CaseArgs, options: RunOptions) -> anyhow::Result<
             shard
         }
     };
-    // A place of runs is that of one run, which a new job may continue.
+    // A folder of runs is that of one run, which a new job may continue.
     let job = if cases.push.is_some() || cases.queue.is_some() {
         None
     } else {

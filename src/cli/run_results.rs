@@ -3,7 +3,7 @@
 use super::addresses::{can_write_output, fill_result};
 use super::args::{CaseArgs, ReportTo};
 use super::output::{json_output, print_line, print_note};
-use super::paths::place_of;
+use super::paths::workspace_argument;
 use super::write::make_asking;
 use super::{github, print_error};
 use anyhow::Context;
@@ -42,7 +42,12 @@ pub(super) fn write_results(
         Ok(redacted) => redacted,
         Err(error) => {
             print_error(&anyhow::anyhow!("--redact: {error}; no report was written"));
-            let summary = run_summary(state, cases.style(), &place_of(&workspace.root), rerun);
+            let summary = run_summary(
+                state,
+                cases.style(),
+                &workspace_argument(&workspace.root),
+                rerun,
+            );
             print_line(&runner::redacted_text(workspace, &state.plan, &summary));
             return Ok(false);
         }
@@ -88,7 +93,7 @@ fn finish(
     earlier: EarlierRuns<'_>,
     rerun: &str,
 ) -> anyhow::Result<bool> {
-    let mut failed = write_reports((&args.report, args.pretty), state, earlier);
+    let mut failed = write_reports(&args.report, args.pretty, state, earlier);
     if let Some(file) = record {
         let attempts = (0..state.plan.cases.len()).flat_map(|case| state.attempts_of(case));
         let write = |out: &mut dyn std::io::Write| {
@@ -111,7 +116,12 @@ fn finish(
     } else if !state.unavailable.is_empty() && state.totals.ended() == 0 {
         // The errors of the agents are all that is to be said.
     } else {
-        print_line(&run_summary(state, args.style(), &place_of(root), rerun));
+        print_line(&run_summary(
+            state,
+            args.style(),
+            &workspace_argument(root),
+            rerun,
+        ));
     }
     failed.iter().for_each(print_error);
     Ok(failed.is_empty())
@@ -119,7 +129,8 @@ fn finish(
 
 /// Writes the requested reports, those in JSON indented if `pretty`, and returns the errors.
 pub(super) fn write_reports(
-    (reports, pretty): (&[ReportTo], bool),
+    reports: &[ReportTo],
+    pretty: bool,
     state: &RunState,
     earlier: EarlierRuns<'_>,
 ) -> Vec<anyhow::Error> {

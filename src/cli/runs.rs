@@ -53,7 +53,7 @@ pub(crate) fn runs(args: RunsArgs) -> anyhow::Result<Exit> {
     }
     let mut args = args;
     if let Some(address) = pushed_at(&args.folder)? {
-        return show_shard_status(&address, (args.json, args.watch));
+        return show_shard_status(&address, args.json, args.watch);
     }
     copy_at(&mut args.folder)?;
     if args.watch {
@@ -67,7 +67,7 @@ pub(crate) fn runs(args: RunsArgs) -> anyhow::Result<Exit> {
     let shown = || history.runs.iter().take(args.limit.unwrap_or(usize::MAX));
     if args.json {
         let runs: Vec<Value> = shown()
-            .map(|head| run_json(&history, head, &workspace.root))
+            .map(|run| run_json(&history, run, &workspace.root))
             .collect();
         let unreadable = history.unreadable.iter();
         let unreadable: Vec<Value> = unreadable
@@ -90,7 +90,7 @@ pub(crate) fn runs(args: RunsArgs) -> anyhow::Result<Exit> {
     }
     // An id is shown in full, so that it can be copied.
     let width = shown()
-        .map(|head| clean_line(&head.run_id).chars().count())
+        .map(|run| clean_line(&run.run_id).chars().count())
         .max()
         .unwrap_or(0)
         .max(14);
@@ -98,8 +98,8 @@ pub(crate) fn runs(args: RunsArgs) -> anyhow::Result<Exit> {
         "{:<width$} {:<16} {:>8} {:>7} {:>7} {:>13} {:>7}  {}",
         "run", "started (UTC)", "passed", "failed", "errored", "not evaluated", "seconds", "what"
     )));
-    for head in shown() {
-        if !print_line(&run_line(&history, head, &workspace.root, width, paint)) {
+    for run in shown() {
+        if !print_line(&run_line(&history, run, &workspace.root, width, paint)) {
             break;
         }
     }
@@ -108,20 +108,20 @@ pub(crate) fn runs(args: RunsArgs) -> anyhow::Result<Exit> {
 
 fn run_line(
     history: &History,
-    head: &RunSummary,
+    run: &RunSummary,
     root: &Path,
     width: usize,
     paint: Paint,
 ) -> String {
-    let totals = &head.totals;
-    let id = clean_line(&head.run_id);
-    let started = started_text(&head.started);
-    let passed = format!("{}/{}", totals.passed, head.attempts);
+    let totals = &run.totals;
+    let id = clean_line(&run.run_id);
+    let started = started_text(&run.started);
+    let passed = format!("{}/{}", totals.passed, run.attempts);
     let count = |status: Status, count: usize, width: usize| match count {
         0 => format!("{:>width$}", "·"),
         _ => paint.status(status, &format!("{count:>width$}")),
     };
-    let seconds = head
+    let seconds = run
         .duration_s
         .map_or("·".into(), |seconds| format!("{seconds:.1}"));
     format!(
@@ -129,7 +129,7 @@ fn run_line(
         count(Status::Failed, totals.failed, 7),
         count(Status::Errored, totals.errored, 7),
         count(Status::NotEvaluated, totals.not_evaluated, 13),
-        clean_line(&description(history, head, root))
+        clean_line(&description(history, run, root))
     )
 }
 
@@ -137,36 +137,36 @@ fn run_line(
 const MAX_NAMED_SETS: usize = 2;
 
 /// The sets and the agent, and what is special about the run.
-fn description(history: &History, head: &RunSummary, root: &Path) -> String {
-    let sets = sets_of(head, root);
+fn description(history: &History, run: &RunSummary, root: &Path) -> String {
+    let sets = sets_of(run, root);
     let mut words = vec![match sets.len() {
         0..=MAX_NAMED_SETS => sets.join(", "),
         count => counted(count, "set"),
     }];
-    if let Some(name) = name_of(history, head) {
+    if let Some(name) = name_of(history, run) {
         words.insert(0, format!("“{name}”"));
     }
-    if history.baseline.as_deref() == Some(head.run_id.as_str()) {
+    if history.baseline.as_deref() == Some(run.run_id.as_str()) {
         words.insert(0, "baseline".into());
-    } else if is_pinned(history, head) {
+    } else if is_pinned(history, run) {
         words.insert(0, "pinned".into());
     }
-    if !head.agent.is_empty() {
-        words.push(head.agent.clone());
+    if !run.agent.is_empty() {
+        words.push(run.agent.clone());
     }
-    if let Some(shard) = head.shard {
+    if let Some(shard) = run.shard {
         words.push(shard.describe());
     }
-    if !head.merged.is_empty() {
-        words.push(format!("merged from {}", counted(head.merged.len(), "run")));
+    if !run.merged.is_empty() {
+        words.push(format!("merged from {}", counted(run.merged.len(), "run")));
     }
-    if let Some(turn) = head.turn {
+    if let Some(turn) = run.turn {
         words.push(format!("turn {turn} alone"));
     }
-    if let Some(spent) = head.spent {
+    if let Some(spent) = run.spent {
         words.push(format!("judges: {}", spent.describe()));
     }
-    match &head.source {
+    match &run.source {
         RunSource::Adk {
             by_evaltrail: false,
             ..
@@ -177,15 +177,15 @@ fn description(history: &History, head: &RunSummary, root: &Path) -> String {
         RunSource::Evaltrail {
             is_foreign: true, ..
         } => words.push("foreign: not recorded by you".into()),
-        RunSource::Evaltrail { .. } if !head.is_finished() => words.push("unfinished".into()),
+        RunSource::Evaltrail { .. } if !run.is_finished() => words.push("unfinished".into()),
         RunSource::Evaltrail { .. } => {}
     }
     words.join(" · ")
 }
 
 /// The files of a run relative to the folder; for ADK's results the id of the set.
-fn sets_of(head: &RunSummary, root: &Path) -> Vec<String> {
-    match &head.source {
+fn sets_of(run: &RunSummary, root: &Path) -> Vec<String> {
+    match &run.source {
         RunSource::Evaltrail { sets, .. } => sets
             .iter()
             .map(|set| SetPath::of_file(&set.path, root).shown)
@@ -194,16 +194,16 @@ fn sets_of(head: &RunSummary, root: &Path) -> Vec<String> {
     }
 }
 
-fn is_pinned(history: &History, head: &RunSummary) -> bool {
-    head.is_ours()
+fn is_pinned(history: &History, run: &RunSummary) -> bool {
+    run.is_ours()
         && history
             .labels
-            .get(&head.run_id)
+            .get(&run.run_id)
             .is_some_and(|label| label.pinned)
 }
 
-fn run_json(history: &History, head: &RunSummary, root: &Path) -> Value {
-    let (by, foreign) = match &head.source {
+fn run_json(history: &History, run: &RunSummary, root: &Path) -> Value {
+    let (by, foreign) = match &run.source {
         RunSource::Adk {
             by_evaltrail: false,
             ..
@@ -214,42 +214,42 @@ fn run_json(history: &History, head: &RunSummary, root: &Path) -> Value {
         RunSource::Evaltrail { is_foreign, .. } => ("evaltrail", *is_foreign),
     };
     json!({
-        "run_id": head.run_id,
-        "name": name_of(history, head),
-        "pinned": is_pinned(history, head),
-        "baseline": history.baseline.as_deref() == Some(head.run_id.as_str()),
-        "started": head.started,
+        "run_id": run.run_id,
+        "name": name_of(history, run),
+        "pinned": is_pinned(history, run),
+        "baseline": history.baseline.as_deref() == Some(run.run_id.as_str()),
+        "started": run.started,
         "by": by,
         "foreign": foreign,
         // The end of a foreign run is not believed.
-        "finished": (!foreign).then_some(head.is_finished()),
-        "turn": head.turn,
-        "shard": head.shard,
-        "merged": head.merged,
-        "commit": head.commit,
-        "agent": if head.agent.is_empty() { Value::Null } else { head.agent.clone().into() },
-        "sets": sets_of(head, root),
-        "criteria": head.criteria,
-        "judge": head.judge,
-        "attempts": head.attempts,
-        "passed": head.totals.passed,
-        "failed": head.totals.failed,
-        "errored": head.totals.errored,
-        "not_evaluated": head.totals.not_evaluated,
-        "duration_s": head.duration_s,
-        "judges": head.spent,
-        "by_set": results_json(head, root),
-        "path": head.path.display().to_string(),
+        "finished": (!foreign).then_some(run.is_finished()),
+        "turn": run.turn,
+        "shard": run.shard,
+        "merged": run.merged,
+        "commit": run.commit,
+        "agent": if run.agent.is_empty() { Value::Null } else { run.agent.clone().into() },
+        "sets": sets_of(run, root),
+        "criteria": run.criteria,
+        "judge": run.judge,
+        "attempts": run.attempts,
+        "passed": run.totals.passed,
+        "failed": run.totals.failed,
+        "errored": run.totals.errored,
+        "not_evaluated": run.totals.not_evaluated,
+        "duration_s": run.duration_s,
+        "judges": run.spent,
+        "by_set": results_json(run, root),
+        "path": run.path.display().to_string(),
     })
 }
 
 /// The results of each set: the counts of attempts by status, and the mean of each metric.
-fn results_json(head: &RunSummary, root: &Path) -> Vec<Value> {
-    let results: Vec<&SetResults> = match &head.source {
+fn results_json(run: &RunSummary, root: &Path) -> Vec<Value> {
+    let results: Vec<&SetResults> = match &run.source {
         RunSource::Evaltrail { sets, .. } => sets.iter().map(|set| &set.results).collect(),
         RunSource::Adk { results, .. } => vec![results],
     };
-    let names = sets_of(head, root);
+    let names = sets_of(run, root);
     names
         .iter()
         .zip(results)

@@ -17,7 +17,7 @@ use std::time::Duration;
 /// The address of runs that were uploaded, if a path stands for one: an address, or a folder with such runs.
 pub(super) fn pushed_at(path: &Path) -> anyhow::Result<Option<BucketAddress>> {
     match address_in(path)? {
-        Some(address) if is_place(&address)? => Ok(Some(address)),
+        Some(address) if is_pushed_to(&address)? => Ok(Some(address)),
         Some(_) => Ok(None),
         None if has_pushed_runs(path) => {
             let address = BucketAddress::of_folder(&std::path::absolute(path)?);
@@ -28,7 +28,7 @@ pub(super) fn pushed_at(path: &Path) -> anyhow::Result<Option<BucketAddress>> {
 }
 
 /// Whether machines push runs to an address.
-fn is_place(address: &BucketAddress) -> anyhow::Result<bool> {
+fn is_pushed_to(address: &BucketAddress) -> anyhow::Result<bool> {
     let _waiting = print_when_slow(address);
     let (folders, _) = Bucket::open(address)?.folders()?;
     Ok(folders
@@ -63,7 +63,8 @@ struct ShardStatus {
 /// Prints how far the shards at an address are; with `--watch` again and again until all are complete.
 pub(super) fn show_shard_status(
     address: &BucketAddress,
-    (as_json, watch): (bool, bool),
+    as_json: bool,
+    watch: bool,
 ) -> anyhow::Result<Exit> {
     const INTERVAL: Duration = Duration::from_secs(10);
     let mut before: Option<String> = None;

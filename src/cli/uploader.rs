@@ -266,13 +266,13 @@ impl Uploader {
             }
             Some(_) => claimed.claim.complete(&ClaimEnd { run: run.clone() })?,
         }
-        let place = shell_word(&address.to_string());
+        let argument = shell_word(&address.to_string());
         let next = match shard.of {
             1 => format!(
-                "evaltrail {place} explores it, evaltrail merge {place} makes it one of your runs"
+                "evaltrail {argument} explores it, evaltrail merge {argument} makes it one of your runs"
             ),
             _ => format!(
-                "evaltrail runs {place} lists the shards, evaltrail merge {place} merges them"
+                "evaltrail runs {argument} lists the shards, evaltrail merge {argument} merges them"
             ),
         };
         print_note(&format!("run {run} is at {address}; {next}"));

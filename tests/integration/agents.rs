@@ -548,15 +548,18 @@ fn a_keeper_that_is_killed_leaves_no_agent() {
 /// Folders above a repository belong to others, such as `/tmp`. `--trust` starts what was found.
 #[test]
 fn python_env_above_repository_is_not_used() {
-    let place = tempfile::tempdir().unwrap();
-    let (repository, home) = (place.path().join("repository"), place.path().join("home"));
+    let temp_folder = tempfile::tempdir().unwrap();
+    let (repository, home) = (
+        temp_folder.path().join("repository"),
+        temp_folder.path().join("home"),
+    );
     for folder in [&home, &repository.join(".git")] {
         fs::create_dir_all(folder).unwrap();
     }
     // Each program notes its own path, and ends.
     let python = |folder: &Path, name: &str| {
         fs::create_dir_all(folder).unwrap();
-        let started = place.path().join("started.txt");
+        let started = temp_folder.path().join("started.txt");
         fs::write(
             folder.join(name),
             format!("#!/bin/sh\necho \"$0\" >> '{}'\n", started.display()),
@@ -568,8 +571,8 @@ fn python_env_above_repository_is_not_used() {
         )
         .unwrap();
     };
-    python(&place.path().join(".venv/bin"), "python");
-    let on_path = place.path().join("bin");
+    python(&temp_folder.path().join(".venv/bin"), "python");
+    let on_path = temp_folder.path().join("bin");
     python(&on_path, "python3");
     fs::write(repository.join("s.evalset.json"), set(1)).unwrap();
     fs::write(repository.join("agent.py"), "def run(text): return text\n").unwrap();
@@ -585,7 +588,7 @@ fn python_env_above_repository_is_not_used() {
         ])
         .env("PATH", path);
     let ran = output(command.env_remove("VIRTUAL_ENV").current_dir(&repository));
-    let started = fs::read_to_string(place.path().join("started.txt"));
+    let started = fs::read_to_string(temp_folder.path().join("started.txt"));
     let started = started.unwrap_or_else(|error| panic!("{error}: {}", both(&ran)));
     let expected = on_path.join("python3").display().to_string();
     assert!(started.lines().all(|line| line == expected), "{started}");

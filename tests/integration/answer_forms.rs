@@ -2,7 +2,7 @@
 //! provider that rejects the schema gets the request without it. The verdicts are the same in both cases.
 
 use crate::common::judge::{Asked, JudgeDouble, Say, codes, valid, with_keys};
-use crate::common::{Place, both, evaltrail, output, text};
+use crate::common::{TestWorkspace, both, evaltrail, output, text};
 use serde_json::{Value, json};
 
 const MODELS: [&str; 5] = [
@@ -31,7 +31,7 @@ fn score_response(
         json!({"eval_case_id": prompt, "prompt": prompt, "reference": "Done. Done.", "response": response})
             .to_string()
     };
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         (
             "rows.jsonl",
             prompts.iter().map(|prompt| row(prompt) + "\n").collect(),
@@ -39,12 +39,12 @@ fn score_response(
         ("c.json", json!({"criteria": criteria}).to_string()),
         ("evaltrail.toml", format!("[judge]\njobs = 1\n{toml}")),
     ]);
-    let mut command = evaltrail(&place.path().join("home"));
+    let mut command = evaltrail(&workspace.path().join("home"));
     with_keys(&mut command);
     judge.answers_for(&mut command);
     command
         .args(["score", "rows.jsonl", "--config", "c.json", "--json", "-q"])
-        .current_dir(place.path());
+        .current_dir(workspace.path());
     let ran = output(&mut command);
     serde_json::from_str(&text(&ran)).unwrap_or_else(|_| panic!("{}", both(&ran)))
 }

@@ -1,6 +1,6 @@
 //! `evaltrail accept`, `edit`, `new` and `capture` with the real binary: output, exit codes and files.
 
-use crate::common::{Place, both, copy_folder, evaltrail, output, root, text};
+use crate::common::{TestWorkspace, both, copy_folder, evaltrail, output, root, text};
 use std::path::PathBuf;
 use std::process::Output;
 
@@ -153,10 +153,10 @@ fn set(id: &str) -> String {
 
 #[test]
 fn edit_rejects_invalid_text_and_preserves_it() {
-    let place = Place::new(&[("s.evalset.json", set("a"))]);
-    let file = place.path().join("s.evalset.json");
+    let workspace = TestWorkspace::new(&[("s.evalset.json", set("a"))]);
+    let file = workspace.path().join("s.evalset.json");
     let edit = |editor: &str| {
-        let mut command = evaltrail(place.path());
+        let mut command = evaltrail(workspace.path());
         command
             .env("EDITOR", editor)
             .env_remove("VISUAL")
@@ -198,7 +198,7 @@ fn edit_rejects_invalid_text_and_preserves_it() {
 #[test]
 fn files_that_cannot_be_replaced_are_reported() {
     use std::os::unix::fs::PermissionsExt;
-    let outside = Place::new(&[("s.evalset.json", set("a"))]);
+    let outside = TestWorkspace::new(&[("s.evalset.json", set("a"))]);
     let file = outside.path().join("s.evalset.json");
     let from = outside.path().join("new.json");
     std::fs::write(&from, set("a").lines().nth(1).unwrap().replace("hi", "ho")).unwrap();
@@ -222,11 +222,11 @@ fn files_that_cannot_be_replaced_are_reported() {
 
 #[test]
 fn new_creates_sets_that_adk_accepts() {
-    let place = Place::new(&[]);
+    let workspace = TestWorkspace::new(&[]);
     let new = |target: &str, more: &[&str]| {
-        let mut command = evaltrail(place.path());
+        let mut command = evaltrail(workspace.path());
         command
-            .current_dir(place.path())
+            .current_dir(workspace.path())
             .arg("new")
             .arg(target)
             .args(more);
@@ -246,11 +246,11 @@ fn new_creates_sets_that_adk_accepts() {
         ],
     );
     assert!(made.status.success(), "{}", both(&made));
-    let mut check = evaltrail(place.path());
+    let mut check = evaltrail(workspace.path());
     let checked = output(
         check
             .arg("check")
-            .arg(place.path().join("lights.evalset.json")),
+            .arg(workspace.path().join("lights.evalset.json")),
     );
     assert!(
         text(&checked).contains("0 errors, 0 refused by ADK, 0 warnings"),
@@ -330,14 +330,14 @@ fn runs_and_recordings_are_captured() {
     );
     // A set that does not exist yet is created.
     let new = work.path().join("garden/new.evalset.json");
-    let place = format!("{}:first", new.display());
+    let target = format!("{}:first", new.display());
     let dry = [
         "capture",
         &recording,
         "--case",
         "morning_round",
         "--into",
-        &place,
+        &target,
         "--dry-run",
     ];
     let patch = both(&work.evaltrail(&dry));
@@ -351,7 +351,7 @@ fn runs_and_recordings_are_captured() {
         "--case",
         "morning_round",
         "--into",
-        &place,
+        &target,
     ]);
     assert!(kept.status.success(), "{}", both(&kept));
     let set: serde_json::Value =
@@ -365,7 +365,7 @@ fn runs_and_recordings_are_captured() {
             vec!["capture", "run:last", "--into", "x"],
             "--into FILE:CASE",
         ),
-        (vec!["capture", &recording, "--into", "PLACE"], " more"),
+        (vec!["capture", &recording, "--into", "OTHER"], " more"),
         (
             vec![
                 "capture",
@@ -375,15 +375,15 @@ fn runs_and_recordings_are_captured() {
                 "--turns",
                 "3-9",
                 "--into",
-                "PLACE",
+                "OTHER",
             ],
             "turns range from 1 to 4",
         ),
     ] {
-        let place = into("other");
+        let other = into("other");
         let arguments: Vec<&str> = arguments
             .into_iter()
-            .map(|word| if word == "PLACE" { &place } else { word })
+            .map(|word| if word == "OTHER" { &other } else { word })
             .collect();
         let wrong = work.evaltrail(&arguments);
         assert_eq!(wrong.status.code(), Some(2));
@@ -396,7 +396,7 @@ fn edit_refuses_values_that_adk_refuses() {
     let work = Work::ran();
     let before = work.read();
     let set: serde_json::Value = serde_json::from_str(&before).unwrap();
-    let place = format!("{}:water_tomatoes", work.watering().display());
+    let target = format!("{}:water_tomatoes", work.watering().display());
     let typed = work.folder.path().join("typed.json");
     for (key, value) in [
         ("colour", serde_json::json!("red")),
@@ -405,7 +405,7 @@ fn edit_refuses_values_that_adk_refuses() {
         let mut case = set["eval_cases"][0].clone();
         case["conversation"][0][key] = value;
         std::fs::write(&typed, case.to_string()).unwrap();
-        let refused = work.evaltrail(&["edit", &place, "--from", typed.to_str().unwrap()]);
+        let refused = work.evaltrail(&["edit", &target, "--from", typed.to_str().unwrap()]);
         assert_eq!(refused.status.code(), Some(2), "{}", both(&refused));
         assert!(
             both(&refused).contains("ADK refuses this") && both(&refused).contains(key),
@@ -508,9 +508,9 @@ fn check_reads_the_notes_of_a_set() {
         check()
     );
     write("s.evaltrail.json", &quarantine("a", "2026-13-99"));
-    let place = "s.evaltrail.json:2:50: error: $.cases.a.quarantine.until: ";
+    let position = "s.evaltrail.json:2:50: error: $.cases.a.quarantine.until: ";
     assert!(
-        check().contains(&format!("{place}expected a day such as 2026-12-31")),
+        check().contains(&format!("{position}expected a day such as 2026-12-31")),
         "{}",
         check()
     );
@@ -553,7 +553,7 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Lines of a log that cannot be read cost those conversations, with their place.
+/// Lines of a log that cannot be read cost those conversations, with their position.
 #[test]
 fn unreadable_lines_of_a_log_are_left_out() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
 //! Authoring without a terminal: keys and messages in, state and effects out. The effects are applied to real files
 //! with `EditLog`.
 
-use crate::common::Place;
+use crate::common::TestWorkspace;
 use crate::common::past::past;
 use evaltrail::explorer::Proposal;
 use evaltrail::explorer::dialogs::variants::VariantList;
@@ -55,21 +55,25 @@ fn set(id: &str, cases: &[&str]) -> String {
 
 /// A workspace on disk, and the explorer's model of it.
 struct Workshop {
-    place: Place,
+    workspace: TestWorkspace,
     sets: Vec<SetPath>,
     model: Model,
 }
 
 impl Workshop {
     fn new() -> Workshop {
-        let place = Place::new(&[
+        let workspace = TestWorkspace::new(&[
             ("a.evalset.json", set("a", &["one", "two", "three"])),
             ("b.evalset.json", set("b", &["four"])),
         ]);
-        let path = |name: &str| SetPath::of_file(&place.path().join(name), place.path());
+        let path = |name: &str| SetPath::of_file(&workspace.path().join(name), workspace.path());
         let sets = vec![path("a.evalset.json"), path("b.evalset.json")];
         let model = Model::new("w".into(), sets.clone(), (120, 40));
-        let mut desk = Workshop { place, sets, model };
+        let mut desk = Workshop {
+            workspace,
+            sets,
+            model,
+        };
         desk.load();
         desk.press("left g j j right");
         desk
@@ -167,7 +171,7 @@ impl Workshop {
                 self.model.view.open_dialog, self.model.notice
             )
         };
-        let within = (!anywhere).then_some(self.place.path());
+        let within = (!anywhere).then_some(self.workspace.path());
         let done = self.log().make(within, &words, &jobs);
         let msg = match done {
             Ok(done) => {
@@ -201,11 +205,11 @@ impl Workshop {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.place.path().join(name)
+        self.workspace.path().join(name)
     }
 
     fn log(&self) -> EditLog {
-        let own = self.place.path().join(".own");
+        let own = self.workspace.path().join(".own");
         EditLog::in_folder(Some(&AppFolders {
             data: own.clone(),
             cache: own.clone(),
@@ -669,7 +673,7 @@ fn sets_are_copied_and_moved_to_another_folder() {
     std::fs::write(folder.join("d.evalset.json"), set("d", &["five"])).unwrap();
     desk.sets.push(SetPath::of_file(
         &folder.join("d.evalset.json"),
-        desk.place.path(),
+        desk.workspace.path(),
     ));
     desk.model = Model::new("w".into(), desk.sets.clone(), (120, 40));
     desk.sets = desk
@@ -822,7 +826,7 @@ fn a_single_turn_does_not_decide_the_case() {
 fn new_sets_do_not_redirect_drafts_or_chats() {
     let mut desk = Workshop::new();
     let appear = |desk: &mut Workshop, name: &str| {
-        std::fs::write(desk.place.path().join(name), set("new", &["zero"])).unwrap();
+        std::fs::write(desk.workspace.path().join(name), set("new", &["zero"])).unwrap();
         let mut paths: Vec<SetPath> = desk
             .model
             .view
@@ -831,8 +835,8 @@ fn new_sets_do_not_redirect_drafts_or_chats() {
             .map(|view| view.path.clone())
             .collect();
         paths.push(SetPath::of_file(
-            &desk.place.path().join(name),
-            desk.place.path(),
+            &desk.workspace.path().join(name),
+            desk.workspace.path(),
         ));
         update(&mut desk.model, Msg::Sets(SetMsg::Found(paths)));
     };
@@ -928,11 +932,11 @@ fn undo_is_independent_of_cursor() {
 
 #[test]
 fn files_that_are_not_adks_are_not_edited() {
-    let place = Place::new(&[(
+    let workspace = TestWorkspace::new(&[(
         "rows.jsonl",
         "{\"prompt\": \"x\", \"response\": \"y\"}\n".into(),
     )]);
-    let path = SetPath::of_file(&place.path().join("rows.jsonl"), place.path());
+    let path = SetPath::of_file(&workspace.path().join("rows.jsonl"), workspace.path());
     let mut model = Model::new("w".into(), vec![path.clone()], (120, 40));
     let open = open_set(&path).unwrap();
     let result = Ok(OpenedSet {
@@ -973,7 +977,7 @@ fn files_that_are_not_adks_are_not_edited() {
 fn save_reports_missing_file_and_outside_link() {
     let mut desk = Workshop::new();
     desk.ran(0, "water_bed", 5.into(), "done");
-    let elsewhere = Place::new(&[("real.json", desk.text("a.evalset.json"))]);
+    let elsewhere = TestWorkspace::new(&[("real.json", desk.text("a.evalset.json"))]);
     let target = elsewhere.path().join("real.json");
     std::fs::remove_file(desk.path("a.evalset.json")).unwrap();
     desk.press("enter a");

@@ -30,17 +30,15 @@ fn with_files(kind: &'static str, folder: &Path) -> Option<ObjectStore> {
 fn merged_pushed_shards_equal_single_run() {
     for kind in KINDS {
         // Each shard has enough attempts for a block of its journal.
-        let place = answers(330);
-        let Some(store) = with_files(kind, place.path()) else {
+        let workspace = answers(330);
+        let Some(store) = with_files(kind, workspace.path()) else {
             return;
         };
-        let one = output(evaltrail(place.path()).current_dir(place.path()).args([
-            "score",
-            "answers.jsonl",
-            "-q",
-            "--report",
-            "json=one.json",
-        ]));
+        let one = output(
+            evaltrail(workspace.path())
+                .current_dir(workspace.path())
+                .args(["score", "answers.jsonl", "-q", "--report", "json=one.json"]),
+        );
         assert_eq!(one.status.code(), Some(1), "{}", both(&one));
         let (data, runs) = (store.address("data/answers.jsonl"), store.address("runs/1"));
         let machine = tempfile::tempdir().unwrap();
@@ -106,7 +104,7 @@ fn merged_pushed_shards_equal_single_run() {
             )
         };
         let (one, merged) = (
-            read(&place.path().join("one.json")),
+            read(&workspace.path().join("one.json")),
             read(&machine.path().join("merged.json")),
         );
         similar_asserts(&one, &merged, kind, "json");
@@ -467,13 +465,13 @@ fn anonymous_read_is_tried_write_is_refused() {
 #[test]
 fn report_to_missing_bucket_fails_before_run() {
     for kind in ["s3", "az"] {
-        let place = answers(3);
+        let workspace = answers(3);
         let Some(store) = ObjectStore::start(kind) else {
             return;
         };
         let report = format!("json={kind}://nobucket/r.json");
-        let mut score = store.evaltrail(place.path());
-        let out = output(score.current_dir(place.path()).args([
+        let mut score = store.evaltrail(workspace.path());
+        let out = output(score.current_dir(workspace.path()).args([
             "score",
             "answers.jsonl",
             "--report",
@@ -487,7 +485,7 @@ fn report_to_missing_bucket_fails_before_run() {
         );
         assert!(said.contains("specified") && !said.contains('<'), "{said}");
         assert!(
-            !place.path().join(".evaltrail").exists(),
+            !workspace.path().join(".evaltrail").exists(),
             "nothing was scored: {said}"
         );
     }

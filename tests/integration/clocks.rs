@@ -1,7 +1,7 @@
 //! The system's clock changes by a day in both directions during a run. A preloaded library replaces the clock of the program.
 #![cfg(target_os = "linux")]
 
-use crate::common::{Place, both, evaltrail, output};
+use crate::common::{TestWorkspace, both, evaltrail, output};
 use serde_json::{Value, json};
 use std::fs;
 use std::process::Command;
@@ -33,7 +33,7 @@ fn the_duration_of_a_run_is_measured() {
         }]})
     };
     let set = json!({"eval_set_id": "s", "eval_cases": [case("a"), case("b")]});
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         ("s.evalset.json", set.to_string()),
         (
             "test_config.json",
@@ -43,16 +43,16 @@ fn the_duration_of_a_run_is_measured() {
         ("clock.c", LIBRARY.into()),
         ("home/.keep", String::new()),
     ]);
-    let library = place.path().join("clock.so");
+    let library = workspace.path().join("clock.so");
     let mut compiler = Command::new("cc");
     compiler
         .args(["-shared", "-fPIC", "-o"])
         .arg(&library)
-        .arg(place.path().join("clock.c"));
+        .arg(workspace.path().join("clock.c"));
     let compiled = output(&mut compiler);
     assert!(compiled.status.success(), "{}", both(&compiled));
     for seconds in ["86400", "-86400"] {
-        let mut run = evaltrail(&place.path().join("home"));
+        let mut run = evaltrail(&workspace.path().join("home"));
         run.args([
             "run",
             "s.evalset.json",
@@ -64,24 +64,24 @@ fn the_duration_of_a_run_is_measured() {
         ]);
         run.env("CLOCK_SHIFT", seconds)
             .env("LD_PRELOAD", &library)
-            .env("CORRECTED", place.path().join("corrected"));
-        let ran = output(run.current_dir(place.path()));
+            .env("CORRECTED", workspace.path().join("corrected"));
+        let ran = output(run.current_dir(workspace.path()));
         assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
-        fs::remove_file(place.path().join("corrected")).unwrap();
-        let mut runs = evaltrail(&place.path().join("home"));
-        let listed = output(runs.args(["runs", "--json"]).current_dir(place.path()));
-        let heads: Value = serde_json::from_slice(&listed.stdout).unwrap();
-        let head = heads
+        fs::remove_file(workspace.path().join("corrected")).unwrap();
+        let mut runs = evaltrail(&workspace.path().join("home"));
+        let listed = output(runs.args(["runs", "--json"]).current_dir(workspace.path()));
+        let runs: Value = serde_json::from_slice(&listed.stdout).unwrap();
+        let run = runs
             .get("runs")
-            .unwrap_or(&heads)
+            .unwrap_or(&runs)
             .get(0)
-            .unwrap_or_else(|| panic!("{heads}"));
-        let duration = head["duration_s"]
+            .unwrap_or_else(|| panic!("{runs}"));
+        let duration = run["duration_s"]
             .as_f64()
-            .unwrap_or_else(|| panic!("{head}"));
+            .unwrap_or_else(|| panic!("{run}"));
         assert!(
             (0.0..3600.0).contains(&duration),
-            "after {seconds} s: {head}"
+            "after {seconds} s: {run}"
         );
     }
 }

@@ -262,11 +262,11 @@ fn all_reasons_are_in_logs() {
             format!("{{\"prompt\": \"p{n}\", \"response\": \"no\", \"reference\": \"yes {n}\"}}\n")
         })
         .collect();
-    let place = crate::common::Place::new(&[("rows.jsonl", rows)]);
+    let workspace = crate::common::TestWorkspace::new(&[("rows.jsonl", rows)]);
     for option in ["--quiet", "--color=never"] {
-        let mut command = evaltrail(&place.path().join("home"));
+        let mut command = evaltrail(&workspace.path().join("home"));
         command
-            .current_dir(place.path())
+            .current_dir(workspace.path())
             .args(["score", "rows.jsonl", option]);
         let printed = both(&output(&mut command));
         let reasons = printed.matches(" of 2 expected words, 1 other (").count();

@@ -2,7 +2,7 @@
 //! command that runs the failures again.
 #![cfg(unix)]
 
-use crate::common::{Place, both, evaltrail, output, text};
+use crate::common::{TestWorkspace, both, evaltrail, output, text};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Output;
@@ -31,27 +31,27 @@ fn set_of(name: &str, cases: &[&str]) -> String {
         .to_string()
 }
 
-fn place_with(cases: &[&str]) -> Place {
+fn workspace_with(cases: &[&str]) -> TestWorkspace {
     let criteria = json!({"criteria": {"response_match_score": 0.5}});
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         ("s.evalset.json", set_of("s", cases)),
         ("test_config.json", criteria.to_string()),
         ("evaltrail.toml", String::new()),
         ("agent", AGENT.into()),
     ]);
     let mode = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(place.path().join("agent"), mode).unwrap();
-    place
+    std::fs::set_permissions(workspace.path().join("agent"), mode).unwrap();
+    workspace
 }
 
 /// Runs evaltrail with an agent whose attempts have these outcomes.
-fn run(place: &Place, plans: &[(&str, &str)], args: &[&str]) -> Output {
+fn run(workspace: &TestWorkspace, plans: &[(&str, &str)], args: &[&str]) -> Output {
     for (case, plan) in plans {
-        std::fs::write(place.path().join(format!("plan.{case}")), plan).unwrap();
-        let _ = std::fs::remove_file(place.path().join(format!("done.{case}")));
+        std::fs::write(workspace.path().join(format!("plan.{case}")), plan).unwrap();
+        let _ = std::fs::remove_file(workspace.path().join(format!("done.{case}")));
     }
-    let mut command = evaltrail(&place.path().join("home"));
-    command.current_dir(place.path()).args(args);
+    let mut command = evaltrail(&workspace.path().join("home"));
+    command.current_dir(workspace.path()).args(args);
     if args[0] == "run" {
         command.args(["--agent", "cmd:./agent", "--trust", "-j", "1"]);
     }
@@ -87,11 +87,11 @@ const FIVE: [(&str, &str); 10] = [
 
 #[test]
 fn more_attempts_are_not_a_regression() {
-    let place = place_with(&CASES);
-    run(&place, &ONE, &["run", "s.evalset.json"]);
-    run(&place, &[], &["runs", "pin", "last"]);
+    let workspace = workspace_with(&CASES);
+    run(&workspace, &ONE, &["run", "s.evalset.json"]);
+    run(&workspace, &[], &["runs", "pin", "last"]);
     let compared = run(
-        &place,
+        &workspace,
         &FIVE,
         &[
             "run",
@@ -112,7 +112,7 @@ fn more_attempts_are_not_a_regression() {
     );
     for (first, second) in [("baseline", "last"), ("last", "baseline")] {
         let listed = text(&run(
-            &place,
+            &workspace,
             &[],
             &["compare", first, second, "--fail-on", "broke"],
         ));
@@ -133,7 +133,7 @@ fn more_attempts_are_not_a_regression() {
             "the interval of a rate: {listed}"
         );
         let json: Value = serde_json::from_str(&text(&run(
-            &place,
+            &workspace,
             &[],
             &["compare", first, second, "--json"],
         )))
@@ -158,7 +158,7 @@ fn more_attempts_are_not_a_regression() {
         "--evidence",
         "any",
     ];
-    let listed = run(&place, &[], &any);
+    let listed = run(&workspace, &[], &any);
     assert_eq!(listed.status.code(), Some(1), "{}", both(&listed));
     assert!(
         both(&listed).contains(": 7 broke, 0 fixed"),
@@ -166,12 +166,12 @@ fn more_attempts_are_not_a_regression() {
         both(&listed)
     );
     std::fs::write(
-        place.path().join("evaltrail.toml"),
+        workspace.path().join("evaltrail.toml"),
         "[compare]\nevidence = \"any\"\nlevel = 0.01\n",
     )
     .unwrap();
     let listed = run(
-        &place,
+        &workspace,
         &[],
         &[
             "compare",
@@ -186,7 +186,7 @@ fn more_attempts_are_not_a_regression() {
     assert_eq!(json["rule"], json!({"level": 0.01, "evidence": "any"}));
     assert_eq!(listed.status.code(), Some(1));
     let back = run(
-        &place,
+        &workspace,
         &[],
         &[
             "compare",
@@ -203,11 +203,15 @@ fn more_attempts_are_not_a_regression() {
 
 #[test]
 fn case_that_stops_passing_counts_as_broke() {
-    let place = place_with(&CASES);
+    let workspace = workspace_with(&CASES);
     let mut plans = FIVE;
     plans[1].1 = "PPPPP";
-    run(&place, &plans, &["run", "s.evalset.json", "--repeat", "5"]);
-    run(&place, &[], &["runs", "pin", "last"]);
+    run(
+        &workspace,
+        &plans,
+        &["run", "s.evalset.json", "--repeat", "5"],
+    );
+    run(&workspace, &[], &["runs", "pin", "last"]);
     plans[1].1 = "FFFFF";
     let args = [
         "run",
@@ -217,7 +221,7 @@ fn case_that_stops_passing_counts_as_broke() {
         "--fail-on",
         "broke",
     ];
-    let compared = run(&place, &plans, &args);
+    let compared = run(&workspace, &plans, &args);
     assert_eq!(compared.status.code(), Some(1), "{}", both(&compared));
     assert!(
         both(&compared).contains("vs baseline: 1 broke, 0 fixed"),
@@ -233,15 +237,19 @@ fn case_that_stops_passing_counts_as_broke() {
 
 #[test]
 fn significant_pass_rate_drop_fails_run() {
-    let place = place_with(&CASES);
+    let workspace = workspace_with(&CASES);
     let mut plans = ONE.map(|(case, _)| (case, "PPPPP"));
     plans[0].1 = "PPPPF";
-    run(&place, &plans, &["run", "s.evalset.json", "--repeat", "5"]);
-    run(&place, &[], &["runs", "pin", "last"]);
+    run(
+        &workspace,
+        &plans,
+        &["run", "s.evalset.json", "--repeat", "5"],
+    );
+    run(&workspace, &[], &["runs", "pin", "last"]);
     let worse = ONE.map(|(case, _)| (case, "PFPPF"));
     let fell = "; the pass rate fell from 98.0 % to 60.0 % (p < 0.0001)";
     let compared = run(
-        &place,
+        &workspace,
         &worse,
         &[
             "run",
@@ -260,7 +268,7 @@ fn significant_pass_rate_drop_fails_run() {
     );
     assert!(both(&compared).contains(fell), "{}", both(&compared));
     let listed = run(
-        &place,
+        &workspace,
         &[],
         &["compare", "baseline", "last", "--fail-on", "broke"],
     );
@@ -271,7 +279,7 @@ fn significant_pass_rate_drop_fails_run() {
         both(&listed)
     );
     let json = run(
-        &place,
+        &workspace,
         &[],
         &[
             "compare",
@@ -290,9 +298,9 @@ fn significant_pass_rate_drop_fails_run() {
     );
     assert_eq!(json["cases"][0]["after"]["evaluated"], 5, "{json}");
     // Better is no failure.
-    run(&place, &[], &["runs", "pin", "last"]);
+    run(&workspace, &[], &["runs", "pin", "last"]);
     let better = run(
-        &place,
+        &workspace,
         &plans,
         &[
             "run",
@@ -313,34 +321,34 @@ fn significant_pass_rate_drop_fails_run() {
 
 #[test]
 fn renamed_cases_and_files_are_not_removed() {
-    let place = place_with(&["a", "b"]);
+    let workspace = workspace_with(&["a", "b"]);
     let plans = [("a", "P"), ("b", "P"), ("z", "P")];
-    run(&place, &plans, &["run", "s.evalset.json"]);
-    run(&place, &[], &["runs", "pin", "last"]);
+    run(&workspace, &plans, &["run", "s.evalset.json"]);
+    run(&workspace, &[], &["runs", "pin", "last"]);
     std::fs::write(
-        place.path().join("other.evalset.json"),
+        workspace.path().join("other.evalset.json"),
         set_of("other", &["z"]),
     )
     .unwrap();
     let args = ["run", "other.evalset.json", "--fail-on", "removed"];
     // Another file is run than the one that has the cases under its new name.
     std::fs::rename(
-        place.path().join("s.evalset.json"),
-        place.path().join("t.evalset.json"),
+        workspace.path().join("s.evalset.json"),
+        workspace.path().join("t.evalset.json"),
     )
     .unwrap();
-    let ran = run(&place, &plans, &args);
+    let ran = run(&workspace, &plans, &args);
     assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
     assert!(both(&ran).contains("2 not in this run"), "{}", both(&ran));
     // A case has another name.
-    let renamed = std::fs::read_to_string(place.path().join("t.evalset.json")).unwrap();
+    let renamed = std::fs::read_to_string(workspace.path().join("t.evalset.json")).unwrap();
     let renamed = renamed.replace("\"eval_id\":\"b\"", "\"eval_id\":\"renamed\"");
     assert!(renamed.contains("renamed"), "{renamed}");
-    std::fs::write(place.path().join("t.evalset.json"), renamed).unwrap();
-    let ran = run(&place, &plans, &args);
+    std::fs::write(workspace.path().join("t.evalset.json"), renamed).unwrap();
+    let ran = run(&workspace, &plans, &args);
     assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
-    std::fs::write(place.path().join("t.evalset.json"), set_of("s", &["a"])).unwrap();
-    let ran = run(&place, &plans, &args);
+    std::fs::write(workspace.path().join("t.evalset.json"), set_of("s", &["a"])).unwrap();
+    let ran = run(&workspace, &plans, &args);
     assert_eq!(ran.status.code(), Some(1), "{}", both(&ran));
     assert!(
         both(&ran).contains("1 removed that passed\n  removed, passed before: s › b"),
@@ -351,12 +359,12 @@ fn renamed_cases_and_files_are_not_removed() {
 
 #[test]
 fn removed_passing_cases_can_fail_a_run() {
-    let place = place_with(&["a", "b", "c"]);
+    let workspace = workspace_with(&["a", "b", "c"]);
     let plans = [("a", "P"), ("b", "P"), ("c", "F")];
-    run(&place, &plans, &["run", "s.evalset.json"]);
-    run(&place, &[], &["runs", "pin", "last"]);
+    run(&workspace, &plans, &["run", "s.evalset.json"]);
+    run(&workspace, &[], &["runs", "pin", "last"]);
     let selected = run(
-        &place,
+        &workspace,
         &plans,
         &["run", "s.evalset.json:a", "--fail-on", "broke,removed"],
     );
@@ -371,18 +379,18 @@ fn removed_passing_cases_can_fail_a_run() {
         "{}",
         both(&selected)
     );
-    std::fs::write(place.path().join("s.evalset.json"), set_of("s", &["a"])).unwrap();
+    std::fs::write(workspace.path().join("s.evalset.json"), set_of("s", &["a"])).unwrap();
     let said = "vs baseline: 0 broke, 0 fixed, 1 not in this run, 1 removed that passed\n  removed, passed before: s › b\n";
     for (fail_on, code) in [("broke", 0), ("removed", 1), ("broke,removed", 1)] {
         let ran = run(
-            &place,
+            &workspace,
             &plans,
             &["run", "s.evalset.json", "--fail-on", fail_on],
         );
         assert_eq!(ran.status.code(), Some(code), "{fail_on}: {}", both(&ran));
         assert!(both(&ran).contains(said), "{}", both(&ran));
         let compared = run(
-            &place,
+            &workspace,
             &[],
             &["compare", "baseline", "last", "--fail-on", fail_on],
         );
@@ -402,30 +410,30 @@ fn removed_passing_cases_can_fail_a_run() {
 
 #[test]
 fn renamed_file_case_is_reported_as_moved() {
-    let place = place_with(&["a", "b"]);
+    let workspace = workspace_with(&["a", "b"]);
     let plans = [("a", "P"), ("b", "P")];
-    run(&place, &plans, &["run", "s.evalset.json"]);
+    run(&workspace, &plans, &["run", "s.evalset.json"]);
     std::fs::rename(
-        place.path().join("s.evalset.json"),
-        place.path().join("t.evalset.json"),
+        workspace.path().join("s.evalset.json"),
+        workspace.path().join("t.evalset.json"),
     )
     .unwrap();
     run(
-        &place,
+        &workspace,
         &[("a", "F"), ("b", "P")],
         &["run", "t.evalset.json"],
     );
-    let listed = text(&run(&place, &[], &["compare"]));
+    let listed = text(&run(&workspace, &[], &["compare"]));
     let said = "✓ → ✗ s › a (was in s.evalset.json, now in t.evalset.json)";
     assert!(listed.contains(said), "{listed}");
 }
 
 /// Two attempts of each case: of `half`, one passes.
-fn ran_with_gate(place: &Place, args: &[&str]) -> (i32, Value) {
+fn ran_with_gate(workspace: &TestWorkspace, args: &[&str]) -> (i32, Value) {
     let mut line = vec!["run", "s.evalset.json", "--repeat", "2", "--json"];
     line.extend(args);
     let ran = run(
-        place,
+        workspace,
         &[("all", "PP"), ("half", "PF"), ("none", "FF")],
         &line,
     );
@@ -436,9 +444,9 @@ fn ran_with_gate(place: &Place, args: &[&str]) -> (i32, Value) {
 
 #[test]
 fn gate_decides_exit_code_and_reports() {
-    let place = place_with(&["all", "half"]);
+    let workspace = workspace_with(&["all", "half"]);
     let gate = |args: &[&str]| {
-        let (code, json) = ran_with_gate(&place, args);
+        let (code, json) = ran_with_gate(&workspace, args);
         (code, json["summary"]["gate"].clone())
     };
     let of = |name: &str, passed: usize, not_passed: usize| json!({"name": name, "passed": passed, "not_passed": not_passed, "quarantined": 0});
@@ -448,7 +456,7 @@ fn gate_decides_exit_code_and_reports() {
     assert_eq!(gate(&["--gate", "50%"]), (0, of("0.5", 2, 0)));
     assert_eq!(gate(&["--gate", "0.6"]), (1, of("0.6", 1, 1)));
     std::fs::write(
-        place.path().join("evaltrail.toml"),
+        workspace.path().join("evaltrail.toml"),
         "[run]\ngate = \"mean\"\n",
     )
     .unwrap();
@@ -462,22 +470,22 @@ fn gate_decides_exit_code_and_reports() {
         .chain(reports)
         .collect();
     let plans = [("all", "PP"), ("half", "PF")];
-    let ran = run(&place, &plans, &args);
+    let ran = run(&workspace, &plans, &args);
     assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
     let said = "gate mean: 2 of 2 cases pass (a case passes if the mean of each score over its attempts meets the threshold)";
     assert!(both(&ran).contains(said), "{}", both(&ran));
     for file in ["m.md", "h.html"] {
-        let report = std::fs::read_to_string(place.path().join(file)).unwrap();
+        let report = std::fs::read_to_string(workspace.path().join(file)).unwrap();
         assert!(report.contains("gate mean: 2 of 2 cases pass"), "{report}");
     }
-    let junit = std::fs::read_to_string(place.path().join("j.xml")).unwrap();
+    let junit = std::fs::read_to_string(workspace.path().join("j.xml")).unwrap();
     assert!(
         junit.contains("failures=\"0\" errors=\"0\" skipped=\"1\"") && !junit.contains("<failure"),
         "{junit}"
     );
     assert!(junit.contains("the case passes by --gate mean"), "{junit}");
     let fast = run(
-        &place,
+        &workspace,
         &plans,
         &["run", "s.evalset.json", "--repeat", "2", "--fail-fast"],
     );
@@ -491,8 +499,8 @@ fn gate_decides_exit_code_and_reports() {
 
 #[test]
 fn max_failures_counts_cases_under_mean_gate() {
-    let place = place_with(&["all", "half", "none"]);
-    let code = |args: &[&str]| ran_with_gate(&place, args).0;
+    let workspace = workspace_with(&["all", "half", "none"]);
+    let code = |args: &[&str]| ran_with_gate(&workspace, args).0;
     assert_eq!(code(&["--gate", "mean"]), 1);
     assert_eq!(
         code(&["--gate", "mean", "--max-failures", "1"]),
@@ -534,20 +542,20 @@ fn cases_of(ran: &Output) -> Vec<(String, String)> {
 
 #[test]
 fn the_hint_runs_exactly_the_failures_again() {
-    let place = place_with(&["a", "b"]);
+    let workspace = workspace_with(&["a", "b"]);
     std::fs::write(
-        place.path().join("other.evalset.json"),
+        workspace.path().join("other.evalset.json"),
         set_of("other", &["c", "d"]),
     )
     .unwrap();
     std::fs::write(
-        place.path().join("more.evalset.json"),
+        workspace.path().join("more.evalset.json"),
         set_of("more", &["e"]),
     )
     .unwrap();
     let criteria =
         json!({"criteria": {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.9}});
-    std::fs::write(place.path().join("c.json"), criteria.to_string()).unwrap();
+    std::fs::write(workspace.path().join("c.json"), criteria.to_string()).unwrap();
     let plans = [
         ("a", "PFPF"),
         ("b", "PPPP"),
@@ -555,7 +563,7 @@ fn the_hint_runs_exactly_the_failures_again() {
         ("d", "PPPP"),
         ("e", "FFFF"),
     ];
-    run(&place, &plans, &["run", "more.evalset.json"]);
+    run(&workspace, &plans, &["run", "more.evalset.json"]);
     let first = [
         "run",
         "s.evalset.json",
@@ -565,7 +573,7 @@ fn the_hint_runs_exactly_the_failures_again() {
         "--repeat",
         "2",
     ];
-    let ran = run(&place, &plans, &first);
+    let ran = run(&workspace, &plans, &first);
     let hint = rerun_hint(&both(&ran));
     let expected = "run s.evalset.json other.evalset.json --failed=ID --agent cmd:./agent --config c.json --jobs 1 --repeat 2 --trust";
     let without_id = hint.iter().map(|word| {
@@ -587,17 +595,17 @@ fn the_hint_runs_exactly_the_failures_again() {
         .unwrap();
     assert!(
         both(&output(
-            evaltrail(&place.path().join("home"))
-                .current_dir(place.path())
+            evaltrail(&workspace.path().join("home"))
+                .current_dir(workspace.path())
                 .arg("runs")
         ))
         .contains(run_id)
     );
-    let home = place.path().join("home");
+    let home = workspace.path().join("home");
     let again = |hint: &[String]| {
         output(
             evaltrail(&home)
-                .current_dir(place.path())
+                .current_dir(workspace.path())
                 .args(hint)
                 .arg("--json"),
         )
@@ -618,7 +626,7 @@ fn the_hint_runs_exactly_the_failures_again() {
         "--filter",
         "status:failed",
     ];
-    let ran = run(&place, &plans, &filtered);
+    let ran = run(&workspace, &plans, &filtered);
     let hint = rerun_hint(&both(&ran));
     assert!(
         hint.iter().any(|word| word.starts_with("--failed=")),
@@ -629,14 +637,14 @@ fn the_hint_runs_exactly_the_failures_again() {
 
 #[test]
 fn rerun_hint_respects_shard_and_gate() {
-    let place = place_with(&["a", "b", "c", "d"]);
+    let workspace = workspace_with(&["a", "b", "c", "d"]);
     let plans = [("a", "FFFF"), ("b", "FFFF"), ("c", "FFFF"), ("d", "FFFF")];
-    let home = place.path().join("home");
+    let home = workspace.path().join("home");
     let again = |ran: &Output| {
         let hint = rerun_hint(&both(ran));
         let ran = output(
             evaltrail(&home)
-                .current_dir(place.path())
+                .current_dir(workspace.path())
                 .args(hint)
                 .arg("--json"),
         );
@@ -646,12 +654,16 @@ fn rerun_hint_respects_shard_and_gate() {
             .collect::<Vec<_>>()
     };
     // The earlier failures are not of the shard.
-    run(&place, &plans, &["run", "s.evalset.json"]);
-    let shard = run(&place, &plans, &["run", "s.evalset.json", "--shard", "1/4"]);
+    run(&workspace, &plans, &["run", "s.evalset.json"]);
+    let shard = run(
+        &workspace,
+        &plans,
+        &["run", "s.evalset.json", "--shard", "1/4"],
+    );
     assert_eq!(again(&shard).len(), 1, "{}", both(&shard));
     let plans = [("a", "PFPF"), ("b", "FFFF"), ("c", "PPPP"), ("d", "PPPP")];
     let rate = run(
-        &place,
+        &workspace,
         &plans,
         &["run", "s.evalset.json", "--repeat", "2", "--gate", "0.5"],
     );
@@ -660,20 +672,24 @@ fn rerun_hint_respects_shard_and_gate() {
 
 #[test]
 fn results_of_mixed_criteria_are_marked() {
-    let place = place_with(&["a", "b"]);
-    std::fs::create_dir(place.path().join("t")).unwrap();
-    std::fs::write(place.path().join("t/t.evalset.json"), set_of("t", &["a"])).unwrap();
+    let workspace = workspace_with(&["a", "b"]);
+    std::fs::create_dir(workspace.path().join("t")).unwrap();
+    std::fs::write(
+        workspace.path().join("t/t.evalset.json"),
+        set_of("t", &["a"]),
+    )
+    .unwrap();
     let plans = [("a", "PPPP"), ("b", "PPPP")];
     let criteria = |file: &str, match_type: &str| {
         let trajectory = json!({"threshold": 1.0, "match_type": match_type});
         let criteria = json!({"criteria": {"tool_trajectory_avg_score": trajectory}});
-        std::fs::write(place.path().join(file), criteria.to_string()).unwrap();
+        std::fs::write(workspace.path().join(file), criteria.to_string()).unwrap();
     };
     criteria("test_config.json", "EXACT");
     criteria("t/test_config.json", "EXACT");
     let means = || {
         let ran = run(
-            &place,
+            &workspace,
             &plans,
             &["run", "s.evalset.json", "t/t.evalset.json"],
         );
@@ -691,20 +707,21 @@ fn results_of_mixed_criteria_are_marked() {
         means()
     );
     // One case is run again with other criteria: the counts of the set are of both.
-    let listed = |args: &[&str]| both(&run(&place, &plans, args));
+    let listed = |args: &[&str]| both(&run(&workspace, &plans, args));
     assert!(
         !listed(&["list"]).contains("different criteria"),
         "{}",
         listed(&["list"])
     );
     criteria("test_config.json", "ANY_ORDER");
-    run(&place, &plans, &["run", "s.evalset.json:b"]);
+    run(&workspace, &plans, &["run", "s.evalset.json:b"]);
     assert!(
         listed(&["list"]).contains("2/2 passed; from 2 runs with different criteria"),
         "{}",
         listed(&["list"])
     );
-    let json: Value = serde_json::from_str(&text(&run(&place, &[], &["list", "--json"]))).unwrap();
+    let json: Value =
+        serde_json::from_str(&text(&run(&workspace, &[], &["list", "--json"]))).unwrap();
     let differ: Vec<&Value> = json["sets"]
         .as_array()
         .unwrap()

@@ -1,6 +1,6 @@
 //! `evaltrail coverage` against a count of the raw files, and its demands.
 
-use crate::common::{Place, both, evaltrail, oracle, output};
+use crate::common::{TestWorkspace, both, evaltrail, oracle, output};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -248,7 +248,7 @@ const TOOLS: &str = r#"{"tools": [
 
 #[test]
 fn demands_decide_the_exit_code() {
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         (
             "s.evalset.json",
             set(&[("a", &["look"]), ("b", &["look", "sow"])]),
@@ -260,7 +260,7 @@ fn demands_decide_the_exit_code() {
         let mut command = evaltrail(home.path());
         let printed = output(
             command
-                .current_dir(place.path())
+                .current_dir(workspace.path())
                 .arg("coverage")
                 .args(line.split(' ')),
         );
@@ -317,7 +317,7 @@ fn demands_decide_the_exit_code() {
     }
     // What is configured is demanded as well, and an option replaces a configured share.
     let config = "[coverage]\nmin = { tools = 0.6 }\nwaive = { \"debug_*\" = \"internal\" }\n";
-    std::fs::write(place.path().join("evaltrail.toml"), config).unwrap();
+    std::fs::write(workspace.path().join("evaltrail.toml"), config).unwrap();
     for (line, code, text) in [
         (
             known.to_string(),
@@ -349,10 +349,10 @@ fn a_hundred_tools_of_1000_cases_are_counted() {
         .iter()
         .map(|(id, tools)| (id.as_str(), &tools[..]))
         .collect();
-    let place = Place::new(&[("s.evalset.json", set(&cases))]);
+    let workspace = TestWorkspace::new(&[("s.evalset.json", set(&cases))]);
     let home = tempfile::tempdir().unwrap();
     let mut command = evaltrail(home.path());
-    let printed = output(command.args(["coverage", "--json"]).arg(place.path()));
+    let printed = output(command.args(["coverage", "--json"]).arg(workspace.path()));
     let report: Value = serde_json::from_slice(&printed.stdout).unwrap();
     let tools = report["agents"][0]["tools"].as_array().unwrap();
     assert_eq!(tools.len(), 100);
@@ -368,9 +368,9 @@ fn a_hundred_tools_of_1000_cases_are_counted() {
 fn explorer_lists_the_cases_behind_a_number() {
     use crate::common::terminal::Terminal;
     let sets = set(&[("a", &["look"]), ("b", &["look", "sow"]), ("c", &["sow"])]);
-    let place = Place::new(&[("s.evalset.json", sets)]);
+    let workspace = TestWorkspace::new(&[("s.evalset.json", sets)]);
     let home = tempfile::tempdir().unwrap();
-    let path = place.path().display().to_string();
+    let path = workspace.path().display().to_string();
     let binary = env!("CARGO_BIN_EXE_evaltrail");
     let mut terminal = Terminal::start(binary, &[&path], home.path(), (120, 40));
     terminal.wait_for("case");

@@ -2,7 +2,7 @@
 //! file has the old or the new content, never a mix of both, and the next start removes temporary files.
 #![cfg(target_os = "linux")]
 
-use crate::common::{Place, both, evaltrail};
+use crate::common::{TestWorkspace, both, evaltrail};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -63,23 +63,23 @@ fn long(word: &str) -> String {
 }
 
 struct Bench {
-    place: Place,
+    workspace: TestWorkspace,
 }
 
 impl Bench {
     fn new() -> Bench {
-        let place = Place::new(&[
+        let workspace = TestWorkspace::new(&[
             ("s.evalset.json", set(&long("old"))),
             ("new.json", case(&long("new"))),
         ]);
         // `.evaltrail` already exists, so that only the save changes files.
-        std::fs::create_dir_all(place.path().join(".evaltrail")).unwrap();
-        std::fs::write(place.path().join(".evaltrail/.gitignore"), "*\n").unwrap();
-        Bench { place }
+        std::fs::create_dir_all(workspace.path().join(".evaltrail")).unwrap();
+        std::fs::write(workspace.path().join(".evaltrail/.gitignore"), "*\n").unwrap();
+        Bench { workspace }
     }
 
     fn file(&self) -> PathBuf {
-        self.place.path().join("s.evalset.json")
+        self.workspace.path().join("s.evalset.json")
     }
 
     fn save(&self, strace: &[&str]) -> Output {
@@ -89,19 +89,19 @@ impl Bench {
             .args(strace)
             .arg(env!("CARGO_BIN_EXE_evaltrail"));
         command
-            .env("EVALTRAIL_HOME", self.place.path().join("home"))
+            .env("EVALTRAIL_HOME", self.workspace.path().join("home"))
             .arg("edit")
             .arg(self.file());
         command
             .arg("--from")
-            .arg(self.place.path().join("new.json"))
+            .arg(self.workspace.path().join("new.json"))
             .output()
             .unwrap()
     }
 
     fn reset(&self) {
         std::fs::write(self.file(), set(&long("old"))).unwrap();
-        let _ = std::fs::remove_file(self.place.path().join("home/edits.jsonl"));
+        let _ = std::fs::remove_file(self.workspace.path().join("home/edits.jsonl"));
     }
 
     /// Whether the file has the new content. Panics if it has neither the old nor the new one.
@@ -118,8 +118,8 @@ impl Bench {
     }
 
     fn next_start(&self) -> Output {
-        let mut command = evaltrail(self.place.path());
-        let from = self.place.path().join("new.json");
+        let mut command = evaltrail(self.workspace.path());
+        let from = self.workspace.path().join("new.json");
         command
             .arg("edit")
             .arg(self.file())
@@ -134,7 +134,7 @@ impl Bench {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             !["s.evalset.json", "new.json", "home", ".evaltrail"].contains(&name.as_str())
         };
-        let entries = std::fs::read_dir(self.place.path()).unwrap();
+        let entries = std::fs::read_dir(self.workspace.path()).unwrap();
         entries
             .map(|entry| entry.unwrap().path())
             .filter(|path| is_ours(path))
@@ -144,7 +144,7 @@ impl Bench {
 
 /// How often a successful save makes each call.
 fn counts(bench: &Bench) -> Vec<(&'static str, usize)> {
-    let log = bench.place.path().join(".evaltrail/trace");
+    let log = bench.workspace.path().join(".evaltrail/trace");
     let saved = bench.save(&["-o", log.to_str().unwrap()]);
     assert!(saved.status.success(), "{}", both(&saved));
     assert!(bench.is_new("a save without faults"));

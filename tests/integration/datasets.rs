@@ -62,7 +62,7 @@ fn check(case: &EvalCase, form: &str) {
     assert_eq!(case.extra["context"], "kitchen", "{form}");
 }
 
-const CSV_HEAD: &str = "prompt,reference,reference_trajectory,response,predicted_trajectory,latency_in_seconds,context\n";
+const CSV_HEADER: &str = "prompt,reference,reference_trajectory,response,predicted_trajectory,latency_in_seconds,context\n";
 
 #[test]
 fn every_form_holds_the_same_case() {
@@ -85,7 +85,7 @@ fn every_form_holds_the_same_case() {
     let quoted =
         "\"[{\"\"tool_name\"\": \"\"set\"\", \"\"tool_input\"\": {\"\"id\"\": \"\"d3\"\"}}]\"";
     let csv =
-        format!("{CSV_HEAD}Turn off device_2,Done,{python},It is off.,{quoted},1.5,kitchen\n");
+        format!("{CSV_HEADER}Turn off device_2,Done,{python},It is off.,{quoted},1.5,kitchen\n");
     let forms = [
         (FileFormat::Lines, format!("{row}\n")),
         (FileFormat::Lines, format!("\u{feff}{row}\r\n\r\n{row}\r\n")),

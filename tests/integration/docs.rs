@@ -15,7 +15,7 @@ fn key_table() -> String {
                 && command
                     .contexts
                     .iter()
-                    .any(|context| place(*context).is_some())
+                    .any(|context| screen_name(*context).is_some())
         };
         tables.push_str(&format!(
             "\n## {}\n\n| key | what it does | where |\n|---|---|---|\n",
@@ -27,19 +27,19 @@ fn key_table() -> String {
                 .iter()
                 .map(|key| format!("`{key}`"))
                 .collect();
-            let places: Vec<&str> = command
+            let screens: Vec<&str> = command
                 .contexts
                 .iter()
-                .filter_map(|context| place(*context))
+                .filter_map(|context| screen_name(*context))
                 .collect();
             let (keys, help) = (keys.join(", "), command.help);
-            tables.push_str(&format!("| {keys} | {help} | {} |\n", places.join(", ")));
+            tables.push_str(&format!("| {keys} | {help} | {} |\n", screens.join(", ")));
         }
     }
     tables + "\n"
 }
 
-fn place(context: Context) -> Option<&'static str> {
+fn screen_name(context: Context) -> Option<&'static str> {
     Some(match context {
         Context::Browse => "list",
         Context::Case => "case",

@@ -841,7 +841,7 @@ fn a_case_that_is_open_shows_its_new_attempt() {
 fn the_mouse_chooses_opens_and_scrolls() {
     let mut model = sample();
     let mut at = |kind, x, y| update(&mut model, Msg::Mouse(Mouse { x, y, kind }));
-    // The third case: below the header, the border and the column heads.
+    // The third case: below the header, the border and the column headers.
     at(MouseKind::Click, 50, 5);
     at(MouseKind::ScrollDown, 50, 5);
     assert_eq!(
@@ -1244,8 +1244,8 @@ fn the_usual_steps_take_few_keys() {
     let effects = press(&mut model, "r");
     assert!(matches!(&effects[..], [Effect::Run(RunEffect::Start(cases, _))] if cases.len() == 10));
     // Undo: one key on any screen.
-    for place in ["right", "enter", "esc left"] {
-        press(&mut model, place);
+    for keys in ["right", "enter", "esc left"] {
+        press(&mut model, keys);
         let effects = press(&mut model, "u");
         let is_undo = |effect: &Effect| {
             matches!(
@@ -1259,7 +1259,7 @@ fn the_usual_steps_take_few_keys() {
         };
         assert!(
             effects.len() == 1 && effects.iter().all(is_undo),
-            "{place}: {effects:?}"
+            "{keys}: {effects:?}"
         );
     }
 }
@@ -1787,10 +1787,10 @@ fn screen_text(model: &Model) -> String {
 #[test]
 fn columns_are_chosen_and_order_the_list() {
     let mut model = with_run(&[Status::Passed, Status::Failed, Status::Passed]);
-    let heads = |model: &Model| screen_text(model).lines().nth(2).unwrap().to_string();
-    assert!(heads(&model).contains("turns") && heads(&model).contains("time"));
+    let headers = |model: &Model| screen_text(model).lines().nth(2).unwrap().to_string();
+    assert!(headers(&model).contains("turns") && headers(&model).contains("time"));
     press(&mut model, "# down down down down space");
-    assert!(!heads(&model).contains("turns"), "{}", heads(&model));
+    assert!(!headers(&model).contains("turns"), "{}", headers(&model));
     press(&mut model, "down enter");
     assert_eq!(
         model.view.browse.visible[0],

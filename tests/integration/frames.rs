@@ -603,10 +603,10 @@ fn every_theme_draws_the_same_text() {
     for theme in Theme::names() {
         assert_eq!(text(&frame(&model, theme)), words, "{theme}");
     }
-    for (place, model) in places((120, 40)) {
+    for (screen, model) in screen_models((120, 40)) {
         let words = text(&frame(&model, "default"));
         for theme in Theme::names() {
-            assert_eq!(text(&frame(&model, theme)), words, "{place:?} in {theme}");
+            assert_eq!(text(&frame(&model, theme)), words, "{screen:?} in {theme}");
         }
     }
     let mono = frame(&model, "mono");
@@ -646,7 +646,7 @@ fn pictures_are_current() {
     keys(&mut queue, "q T a");
     let compared = past_runs((126, 26))
         .into_iter()
-        .find(|(place, _)| *place == "comparison, a case")
+        .find(|(screen, _)| *screen == "comparison, a case")
         .unwrap()
         .1;
     let trends = many_runs((116, 28));
@@ -1033,7 +1033,7 @@ proptest! {
 }
 
 /// Screens and dialogs of the sample workspace after a run, and the keys that open each from the list.
-const PLACES: &[(&str, &str)] = &[
+const SCREENS: &[(&str, &str)] = &[
     ("list", ""),
     ("list next failing", "n"),
     ("causes", "F"),
@@ -1073,9 +1073,9 @@ const PLACES: &[(&str, &str)] = &[
     ("triage summary", "T a ctrl-s"),
 ];
 
-/// The models of all places at a size.
-fn places(size: (u16, u16)) -> Vec<(&'static str, Model)> {
-    let model = |(place, pressed): &(&'static str, &str)| {
+/// The models of all screens at a size.
+fn screen_models(size: (u16, u16)) -> Vec<(&'static str, Model)> {
+    let model = |(screen, pressed): &(&'static str, &str)| {
         let mut model = sample(size);
         run(&mut model, usize::MAX / 2);
         keys(&mut model, "q");
@@ -1095,9 +1095,9 @@ fn places(size: (u16, u16)) -> Vec<(&'static str, Model)> {
                 _ => {}
             }
         }
-        (*place, model)
+        (*screen, model)
     };
-    PLACES
+    SCREENS
         .iter()
         .map(model)
         .chain(captures(size))
@@ -1264,52 +1264,53 @@ fn history(model: &Model) -> History {
         results: SetResults::default(),
         criteria_id: 2,
     };
-    let head = |run_id: &str, started: &str, source: RunSource, failed: usize, missing: usize| {
-        RunSummary {
-            run_id: run_id.into(),
-            path: run_id.into(),
-            started: started.into(),
-            commit: Some("6f1ed002ab5595859014ebf0951522d9f3a1c2b4".into()),
-            agent: "replay garden.jsonl".into(),
-            criteria: vec![
-                "tool_trajectory_avg_score 1".into(),
-                "response_match_score 0.8".into(),
-            ],
-            judge: Some("recorded".into()),
-            duration_s: Some(75.25),
-            spent: None,
-            turn: None,
-            attempts: 23,
-            totals: Totals {
-                passed: 23 - failed - missing,
-                failed,
-                ..Totals::default()
-            },
-            ended: true,
-            number: if matches!(source, RunSource::Adk { .. }) {
-                0
-            } else {
-                1
-            },
-            source,
-            shard: None,
-            merged: Vec::new(),
-            is_in_merged: false,
-        }
-    };
+    let run_summary =
+        |run_id: &str, started: &str, source: RunSource, failed: usize, missing: usize| {
+            RunSummary {
+                run_id: run_id.into(),
+                path: run_id.into(),
+                started: started.into(),
+                commit: Some("6f1ed002ab5595859014ebf0951522d9f3a1c2b4".into()),
+                agent: "replay garden.jsonl".into(),
+                criteria: vec![
+                    "tool_trajectory_avg_score 1".into(),
+                    "response_match_score 0.8".into(),
+                ],
+                judge: Some("recorded".into()),
+                duration_s: Some(75.25),
+                spent: None,
+                turn: None,
+                attempts: 23,
+                totals: Totals {
+                    passed: 23 - failed - missing,
+                    failed,
+                    ..Totals::default()
+                },
+                ended: true,
+                number: if matches!(source, RunSource::Adk { .. }) {
+                    0
+                } else {
+                    1
+                },
+                source,
+                shard: None,
+                merged: Vec::new(),
+                is_in_merged: false,
+            }
+        };
     let mut history = History::default();
     history.runs = vec![
-        head(
+        run_summary(
             "7f3a1c09d2e4",
             "2026-01-01T00:00:00Z",
             ours(false, 5),
             12,
             0,
         ),
-        head("51c0ffee1234", "2025-12-31T23:00:00Z", ours(false, 7), 4, 3),
-        head("0badcafe5678", "2025-12-30T12:00:00Z", ours(false, 9), 2, 0),
-        head("garden_watering_1767", "2025-12-29T12:00:00Z", adk, 1, 0),
-        head("ffee00112233", "2025-11-01T12:00:00Z", ours(true, 10), 0, 0),
+        run_summary("51c0ffee1234", "2025-12-31T23:00:00Z", ours(false, 7), 4, 3),
+        run_summary("0badcafe5678", "2025-12-30T12:00:00Z", ours(false, 9), 2, 0),
+        run_summary("garden_watering_1767", "2025-12-29T12:00:00Z", adk, 1, 0),
+        run_summary("ffee00112233", "2025-11-01T12:00:00Z", ours(true, 10), 0, 0),
     ];
     let label = |run: &str, name: Option<&str>| {
         (
@@ -1574,16 +1575,16 @@ fn is_text(symbol: &str) -> bool {
 #[test]
 fn every_text_on_every_screen_can_be_read() {
     use ratatui::style::{Color, Modifier};
-    let places = places((120, 40));
+    let screens = screen_models((120, 40));
     for theme in Theme::names() {
-        for (place, model) in &places {
+        for (screen, model) in &screens {
             for cell in frame(model, theme)
                 .content()
                 .iter()
                 .filter(|cell| is_text(cell.symbol()))
             {
                 let at = format!(
-                    "{:?} in {theme} at {place:?}: {:?} on {:?}",
+                    "{:?} in {theme} at {screen:?}: {:?} on {:?}",
                     cell.symbol(),
                     cell.fg,
                     cell.bg
@@ -1609,7 +1610,7 @@ fn every_text_on_every_screen_can_be_read() {
 }
 
 /// Asserts that nothing is drawn over the sides of a pane.
-fn assert_inside_panes(place: &str, model: &Model, buffer: &Buffer) {
+fn assert_inside_panes(screen: &str, model: &Model, buffer: &Buffer) {
     if model.view.open_dialog.is_some() || !model.pressed.is_empty() {
         return;
     }
@@ -1629,7 +1630,7 @@ fn assert_inside_panes(place: &str, model: &Model, buffer: &Buffer) {
                 let symbol = buffer[(x, y)].symbol();
                 assert!(
                     "│┃╭╮╰╯".contains(symbol),
-                    "{:?} {place:?} at {x},{y}: {symbol:?}",
+                    "{:?} {screen:?} at {x},{y}: {symbol:?}",
                     model.size
                 );
             }
@@ -1646,11 +1647,11 @@ fn every_screen_and_dialog_at_every_size() {
     settings.set_omit_expression(true);
     let _bound = settings.bind_to_scope();
     for (width, height) in [(40, 12), (80, 24), (120, 40), (200, 60)] {
-        for (place, model) in places((width, height)) {
+        for (screen, model) in screen_models((width, height)) {
             let buffer = frame(&model, "default");
-            assert_inside_panes(place, &model, &buffer);
+            assert_inside_panes(screen, &model, &buffer);
             let shown = text(&buffer).replace(&root().display().to_string(), "…");
-            let name = place.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+            let name = screen.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
             insta::assert_snapshot!(format!("{name}_{width}x{height}"), shown);
         }
     }

@@ -95,7 +95,7 @@ fn targets() -> Vec<Target> {
     let toml = read("fixtures/workspace/evaltrail.toml").replace("#: ", "");
     let recording = read("fixtures/workspace/recordings/garden.jsonl");
     let answers = read("fixtures/workspace/recordings/judge.jsonl");
-    let head = |text: &str| text.chars().take(6_000).collect::<String>();
+    let beginning = |text: &str| text.chars().take(6_000).collect::<String>();
     let rows = "{\"prompt\": \"a\", \"reference_trajectory\": [{\"tool_name\": \"f\", \"tool_input\": {\"x\": 1}}], \"response\": \"b\"}\n{\"messages\": [{\"role\": \"user\", \"content\": \"x\"}]}\n";
     let table = "prompt,reference_trajectory,response\n\"a, b\",\"[{'tool_name': 'f', 'tool_input': {'x': None}}]\",c\nd,[],e\n";
     let result = "{\"eval_set_result_id\": \"r\", \"eval_set_id\": \"s\", \"creation_timestamp\": 1.5, \"eval_case_results\": [{\"eval_id\": \"a\", \"final_eval_status\": 1, \"overall_eval_metric_results\": [{\"metric_name\": \"m\", \"score\": 1.0, \"threshold\": 0.5, \"eval_status\": 1}], \"eval_metric_result_per_invocation\": [], \"session_id\": \"x\"}]}";
@@ -103,18 +103,22 @@ fn targets() -> Vec<Target> {
     let trace = "{\"resourceSpans\": [{\"scopeSpans\": [{\"spans\": [{\"traceId\": \"1\", \"spanId\": \"2\", \"name\": \"invocation\", \"startTimeUnixNano\": \"1\", \"attributes\": [{\"key\": \"gen_ai.input.messages\", \"value\": {\"stringValue\": \"[]\"}}]}]}]}]}";
     let stream = "data: {\"author\": \"a\", \"content\": {\"parts\": [{\"text\": \"x\"}]}}\n\nevent: e\r\ndata: {}\r\n\r\n";
     vec![
-        ("eval set", vec![head(&set), head(&turns)], |text| {
-            SetFile::open(Arc::from(text), "x").map_or_else(
-                |error| error.to_string(),
-                |file| {
-                    let cases = (0..file.len().min(20)).map(|at| match file.case(at) {
-                        Ok(case) => format!("{case:?}{}", file.line_of(at)),
-                        Err(error) => error.to_string(),
-                    });
-                    cases.collect()
-                },
-            )
-        }),
+        (
+            "eval set",
+            vec![beginning(&set), beginning(&turns)],
+            |text| {
+                SetFile::open(Arc::from(text), "x").map_or_else(
+                    |error| error.to_string(),
+                    |file| {
+                        let cases = (0..file.len().min(20)).map(|at| match file.case(at) {
+                            Ok(case) => format!("{case:?}{}", file.line_of(at)),
+                            Err(error) => error.to_string(),
+                        });
+                        cases.collect()
+                    },
+                )
+            },
+        ),
         ("rows", vec![rows.into(), table.into()], |text| {
             SetFile::open(Arc::from(text), "x").map_or_else(
                 |error| error.to_string(),
@@ -127,7 +131,7 @@ fn targets() -> Vec<Target> {
         }),
         (
             "check",
-            vec![head(&set), config.clone(), result.into(), rows.into()],
+            vec![beginning(&set), config.clone(), result.into(), rows.into()],
             |text| {
                 format!(
                     "{:?}{:?}",
@@ -152,10 +156,10 @@ fn targets() -> Vec<Target> {
         ("evaltrail.toml", vec![toml], |text| {
             format!("{:?}", ConfigFile::parse(text, Path::new("/w")))
         }),
-        ("recording", vec![head(&recording)], |text| {
+        ("recording", vec![beginning(&recording)], |text| {
             format!("{:?}", read_recording(text))
         }),
-        ("recorded answers", vec![head(&answers)], |text| {
+        ("recorded answers", vec![beginning(&answers)], |text| {
             format!("{:?}", read_responses(text))
         }),
         ("notes", vec![notes.into()], |text| {

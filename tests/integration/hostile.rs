@@ -1,7 +1,7 @@
 //! Malicious folders, with the real binary: nothing outside the folder is written, and planted files have no effect.
 #![cfg(unix)]
 
-use crate::common::{Place, both, evaltrail, output};
+use crate::common::{TestWorkspace, both, evaltrail, output};
 use serde_json::json;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -26,17 +26,17 @@ fn run(folder: &Path, home: &str, args: &[&str]) -> Output {
 
 #[test]
 fn a_planted_log_of_edits_writes_nothing() {
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         ("w/s.evalset.json", set("before")),
         ("victim.evalset.json", set("mine")),
     ]);
     let (folder, victim) = (
-        place.path().join("w"),
-        place.path().join("victim.evalset.json"),
+        workspace.path().join("w"),
+        workspace.path().join("victim.evalset.json"),
     );
     let mut case: serde_json::Value = serde_json::from_str(&set("after")).unwrap();
     std::fs::write(
-        place.path().join("case.json"),
+        workspace.path().join("case.json"),
         case["eval_cases"][0].take().to_string(),
     )
     .unwrap();
@@ -46,7 +46,7 @@ fn a_planted_log_of_edits_writes_nothing() {
         &["edit", "../victim.evalset.json:a", "--from", "../case.json"],
     );
     assert!(edited.status.success(), "{}", both(&edited));
-    let log = std::fs::read_to_string(place.path().join("attacker/edits.jsonl")).unwrap();
+    let log = std::fs::read_to_string(workspace.path().join("attacker/edits.jsonl")).unwrap();
     let now = std::fs::read_to_string(&victim).unwrap();
     assert!(now.contains("after"));
     std::fs::create_dir(folder.join(".evaltrail")).unwrap();
@@ -76,12 +76,13 @@ fn a_planted_log_of_edits_writes_nothing() {
     assert!(std::fs::read_to_string(&victim).unwrap().contains("mine"));
 }
 
-/// Each of evaltrail's own files and folders as a link to a place outside.
+/// Each of evaltrail's own files and folders as a link to a path outside.
 #[test]
 fn links_in_our_own_folder_are_not_followed() {
     for link in [".evaltrail", ".evaltrail/runs", ".evaltrail/.gitignore"] {
-        let place = Place::new(&[("w/rows.jsonl", rows()), ("outside/kept", "mine\n".into())]);
-        let (folder, outside) = (place.path().join("w"), place.path().join("outside"));
+        let workspace =
+            TestWorkspace::new(&[("w/rows.jsonl", rows()), ("outside/kept", "mine\n".into())]);
+        let (folder, outside) = (workspace.path().join("w"), workspace.path().join("outside"));
         let target = if link.ends_with("ignore") {
             outside.join("new")
         } else {
@@ -119,15 +120,15 @@ fn config_must_be_regular_file_in_folder() {
     let criteria = json!({"criteria": {"response_match_score": 0.5}}).to_string();
     for name in ["evaltrail.toml", "test_config.json"] {
         for (what, make) in planted() {
-            let place = Place::new(&[
+            let workspace = TestWorkspace::new(&[
                 ("w/rows.jsonl", rows()),
                 ("secret", "machine canary-secret\n".into()),
             ]);
-            let folder = place.path().join("w");
+            let folder = workspace.path().join("w");
             if name == "evaltrail.toml" {
                 std::fs::write(folder.join("test_config.json"), &criteria).unwrap();
             }
-            make(&folder.join(name), place.path());
+            make(&folder.join(name), workspace.path());
             for args in [
                 &["score", "rows.jsonl"][..],
                 &["list", "."],
@@ -150,14 +151,14 @@ type Make = fn(&Path, &Path);
 
 fn planted() -> Vec<(&'static str, Make)> {
     vec![
-        ("link", |path, place| {
-            symlink(place.join("secret"), path).unwrap()
+        ("link", |path, workspace| {
+            symlink(workspace.join("secret"), path).unwrap()
         }),
         ("link to the environment", |path, _| {
             symlink("/proc/self/environ", path).unwrap()
         }),
-        ("link to nothing", |path, place| {
-            symlink(place.join("none"), path).unwrap()
+        ("link to nothing", |path, workspace| {
+            symlink(workspace.join("none"), path).unwrap()
         }),
         ("device", |path, _| symlink("/dev/zero", path).unwrap()),
         ("folder", |path, _| std::fs::create_dir(path).unwrap()),

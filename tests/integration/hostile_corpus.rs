@@ -25,20 +25,20 @@ const MAX_MEMORY_MB: u64 = 300;
 
 /// Hostile folders, a home folder, and a listener that must not get a connection.
 struct Arena {
-    place: tempfile::TempDir,
+    temp_folder: tempfile::TempDir,
     trapped: Arc<AtomicUsize>,
 }
 
 impl Arena {
     fn new() -> Arena {
-        let place = tempfile::tempdir().unwrap();
+        let temp_folder = tempfile::tempdir().unwrap();
         for (file, text) in [
             (".netrc", "machine x password canary-netrc\n"),
             (".bashrc", "# mine\n"),
             ("secret", "mine\n"),
         ] {
-            fs::create_dir_all(place.path().join("home")).unwrap();
-            fs::write(place.path().join("home").join(file), text).unwrap();
+            fs::create_dir_all(temp_folder.path().join("home")).unwrap();
+            fs::write(temp_folder.path().join("home").join(file), text).unwrap();
         }
         let trap = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}", trap.local_addr().unwrap());
@@ -50,7 +50,10 @@ impl Arena {
                 count.fetch_add(1, Ordering::SeqCst);
             }
         });
-        let arena = Arena { place, trapped };
+        let arena = Arena {
+            temp_folder,
+            trapped,
+        };
         let corpus = arena.corpus();
         copy_folder(&root().join("fixtures/hostile"), &corpus);
         arena.generate(&corpus);
@@ -59,15 +62,15 @@ impl Arena {
     }
 
     fn corpus(&self) -> PathBuf {
-        self.place.path().join("corpus")
+        self.temp_folder.path().join("corpus")
     }
 
     fn home(&self) -> PathBuf {
-        self.place.path().join("home")
+        self.temp_folder.path().join("home")
     }
 
     fn mark(&self) -> PathBuf {
-        self.place.path().join("it_was_executed")
+        self.temp_folder.path().join("it_was_executed")
     }
 
     /// The folders of the corpus.
@@ -289,7 +292,7 @@ impl Arena {
     }
 
     fn command(&self, folder: &Path) -> Command {
-        let mut command = evaltrail(&self.place.path().join("own"));
+        let mut command = evaltrail(&self.temp_folder.path().join("own"));
         command
             .current_dir(folder)
             .env("HOME", self.home())
@@ -427,7 +430,7 @@ fn subcommands_are_safe_in_hostile_folders() {
         .collect();
         for file in &files {
             let out = arena
-                .place
+                .temp_folder
                 .path()
                 .join("converted.jsonl")
                 .display()
@@ -484,7 +487,7 @@ fn the_explorer_opens_every_hostile_folder() {
     for folder in arena.folders() {
         let name = folder.file_name().unwrap().to_string_lossy().into_owned();
         let env = [("HOME", home.as_str()), ("CANARY_API_KEY", CANARY)];
-        let own = arena.place.path().join("own");
+        let own = arena.temp_folder.path().join("own");
         let path = folder.display().to_string();
         let mut terminal = Terminal::start_in(BINARY, &[&path], &own, (110, 30), &folder, &env);
         // The explorer opens, or an error is printed.

@@ -4,7 +4,7 @@
 
 use crate::common::judge::{Asked, JudgeDouble, Say, codes, with_keys};
 use crate::common::scripted::{JSON, ScriptedServer, answer};
-use crate::common::{Place, both, evaltrail, output, text, wait_for};
+use crate::common::{TestWorkspace, both, evaltrail, output, text, wait_for};
 use serde_json::{Value, json};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -60,7 +60,7 @@ impl Setup {
 
 /// A workspace with an agent, and a judge that counts its requests.
 struct World {
-    place: Place,
+    workspace: TestWorkspace,
     agent: ScriptedServer,
     judge: JudgeDouble,
     /// The agent's answers to other prompts than those that contain the first text end with the second one.
@@ -118,9 +118,9 @@ impl World {
             agent.port
         );
         let set = json!({"eval_set_id": "s", "eval_cases": cases}).to_string();
-        let place = Place::new(&[("s.evalset.json", set), ("evaltrail.toml", toml)]);
+        let workspace = TestWorkspace::new(&[("s.evalset.json", set), ("evaltrail.toml", toml)]);
         World {
-            place,
+            workspace,
             agent,
             judge,
             ending,
@@ -131,14 +131,14 @@ impl World {
     }
 
     fn command(&self, setup: &Setup, args: &[&str]) -> Command {
-        std::fs::write(self.place.path().join("c.json"), setup.criteria()).unwrap();
-        let mut command = evaltrail(&self.place.path().join("home"));
+        std::fs::write(self.workspace.path().join("c.json"), setup.criteria()).unwrap();
+        let mut command = evaltrail(&self.workspace.path().join("home"));
         with_keys(&mut command);
         self.judge.answers_for(&mut command);
         command.args([
             "run", ".", "--agent", "seer", "--trust", "--config", "c.json", "--json", "-q",
         ]);
-        command.args(args).current_dir(self.place.path());
+        command.args(args).current_dir(self.workspace.path());
         command
     }
 
@@ -172,7 +172,7 @@ impl World {
     }
 
     fn cached(&self) -> usize {
-        let folder = self.place.path().join("home/cache/judge");
+        let folder = self.workspace.path().join("home/cache/judge");
         let paths = std::fs::read_dir(folder)
             .into_iter()
             .flatten()
@@ -392,7 +392,7 @@ fn unusable_cached_reply_is_requested_again() {
     let mut world = World::start();
     let first = Setup::first();
     world.expect("the first run", &first, first.all());
-    let entries = std::fs::read_dir(world.place.path().join("home/cache/judge")).unwrap();
+    let entries = std::fs::read_dir(world.workspace.path().join("home/cache/judge")).unwrap();
     let subfolders = entries
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.is_dir());
@@ -406,7 +406,7 @@ fn unusable_cached_reply_is_requested_again() {
 fn a_cache_that_cannot_be_used_is_a_warning() {
     let mut world = World::start();
     let first = Setup::first();
-    let codes = world.place.path().join("home/cache/judge/codes");
+    let codes = world.workspace.path().join("home/cache/judge/codes");
     std::fs::create_dir_all(&codes).unwrap();
     world.expect("without a cache", &first, first.all());
     assert_eq!(
@@ -441,7 +441,7 @@ fn lost_code_key_invalidates_cached_replies() {
             .collect()
     };
     let before = prompts(&world);
-    std::fs::remove_file(world.place.path().join("home/cache/judge/codes")).unwrap();
+    std::fs::remove_file(world.workspace.path().join("home/cache/judge/codes")).unwrap();
     // The requests without codes, to split a text, are the same as before.
     world.expect("without the key", &first, first.all() - TURNS);
     let after = prompts(&world).split_off(before.len());
@@ -475,12 +475,12 @@ fn concurrent_equal_requests_are_sent_once() {
          body = {{ message = \"{{prompt}}\" }}\nresponse = \"$.text\"\n",
         agent.port
     );
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         ("s.evalset.json", set.to_string()),
         ("evaltrail.toml", toml),
     ]);
-    std::fs::write(place.path().join("c.json"), Setup::first().criteria()).unwrap();
-    let mut command = evaltrail(&place.path().join("home"));
+    std::fs::write(workspace.path().join("c.json"), Setup::first().criteria()).unwrap();
+    let mut command = evaltrail(&workspace.path().join("home"));
     with_keys(&mut command);
     judge.answers_for(&mut command);
     let setup = Setup::first();
@@ -495,6 +495,6 @@ fn concurrent_equal_requests_are_sent_once() {
         "-j",
         "8",
     ]);
-    let ended = output(command.current_dir(place.path()));
+    let ended = output(command.current_dir(workspace.path()));
     assert_eq!(asked.load(SeqCst), setup.all() / TURNS, "{}", both(&ended));
 }

@@ -5,7 +5,7 @@
 #![cfg(unix)]
 
 use crate::common::judge::{JudgeDouble, Say, valid, with_keys};
-use crate::common::{Place, both, evaltrail, output, text, wait_for};
+use crate::common::{TestWorkspace, both, evaltrail, output, text, wait_for};
 use serde_json::{Value, json};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ fn rounds() -> (usize, bool) {
 }
 
 /// Scores with this limit as a share of the whole cost; without a limit if there is none.
-fn place(share: Option<f64>, judge: &JudgeDouble) -> (Place, Command) {
+fn workspace(share: Option<f64>, judge: &JudgeDouble) -> (TestWorkspace, Command) {
     let row = |at: usize| {
         json!({"eval_case_id": format!("case {at}"), "prompt": format!("Question {at}?"), "reference": "Done", "response": "Done"})
             .to_string()
@@ -46,18 +46,18 @@ fn place(share: Option<f64>, judge: &JudgeDouble) -> (Place, Command) {
         .unwrap_or_default();
     let toml =
         format!("[judge]\njobs = {SLOTS}\nprices = {{ input = 1.0, output = 2.0 }}\n{limit}");
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         ("rows.jsonl", rows.join("\n")),
         ("c.json", criteria.to_string()),
         ("evaltrail.toml", toml),
     ]);
-    let mut command = evaltrail(&place.path().join("home"));
+    let mut command = evaltrail(&workspace.path().join("home"));
     with_keys(&mut command);
     judge.answers_for(&mut command);
     command
         .args(["score", "rows.jsonl", "--config", "c.json"])
-        .current_dir(place.path());
-    (place, command)
+        .current_dir(workspace.path());
+    (workspace, command)
 }
 
 struct Scored {
@@ -65,7 +65,7 @@ struct Scored {
     code: i32,
     took: Duration,
     requests: usize,
-    place: Place,
+    workspace: TestWorkspace,
 }
 
 fn score(share: Option<f64>) -> Scored {
@@ -73,7 +73,7 @@ fn score(share: Option<f64>) -> Scored {
         std::thread::sleep(LATENCY);
         Say::Text(valid("valid"))
     });
-    let (place, mut command) = place(share, &judge);
+    let (workspace, mut command) = workspace(share, &judge);
     let began = Instant::now();
     let ran = output(command.args(["--json", "-q"]));
     let took = began.elapsed();
@@ -83,7 +83,7 @@ fn score(share: Option<f64>) -> Scored {
         code: ran.status.code().unwrap(),
         took,
         requests: judge.questions().len(),
-        place,
+        workspace,
     }
 }
 
@@ -178,9 +178,13 @@ fn spending_limit_overrun_is_bounded() {
 }
 
 /// What judges spent on the newest run, by `runs --json`.
-fn spent_in_list_of_runs(place: &Place) -> Value {
-    let mut command = evaltrail(&place.path().join("home"));
-    let runs = output(command.args(["runs", "--json"]).current_dir(place.path()));
+fn spent_in_list_of_runs(workspace: &TestWorkspace) -> Value {
+    let mut command = evaltrail(&workspace.path().join("home"));
+    let runs = output(
+        command
+            .args(["runs", "--json"])
+            .current_dir(workspace.path()),
+    );
     let runs: Value =
         serde_json::from_str(&text(&runs)).unwrap_or_else(|_| panic!("{}", both(&runs)));
     runs["runs"][0]["judges"].clone()
@@ -201,10 +205,10 @@ fn paid_responses_are_in_every_sum() {
     let cases = scored.report["cases"].as_array().unwrap();
     let total: u64 = cases.iter().map(of_case).sum();
     assert_eq!(spent["asked"], total);
-    assert_eq!(&spent_in_list_of_runs(&scored.place), spent);
+    assert_eq!(&spent_in_list_of_runs(&scored.workspace), spent);
 
     let judge = JudgeDouble::agreeing();
-    let (_place, mut command) = place(Some(0.013), &judge);
+    let (_workspace, mut command) = workspace(Some(0.013), &judge);
     let ran = text(&output(&mut command));
     let bought = judge.questions().len();
     let words = format!(
@@ -234,7 +238,7 @@ fn ctrl_c_ends_a_run_that_waits_for_the_limit() {
                 }
                 Say::Text(valid("valid"))
             });
-            let (_place, mut command) = place(Some(share * 1.001), &judge);
+            let (_workspace, mut command) = workspace(Some(share * 1.001), &judge);
             let mut child = command
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())
@@ -275,7 +279,7 @@ fn cancelled_requests_are_in_every_sum() {
             std::thread::park();
         }
     });
-    let (place, mut command) = place(None, &judge);
+    let (workspace, mut command) = workspace(None, &judge);
     command
         .args(["--json", "-q"])
         .stdout(Stdio::piped())
@@ -301,5 +305,5 @@ fn cancelled_requests_are_in_every_sum() {
         spent["cost"].as_f64().unwrap() > SLOTS as f64 * 200.0 * 2.0 / 1e6,
         "{spent}"
     );
-    assert_eq!(&spent_in_list_of_runs(&place), spent);
+    assert_eq!(&spent_in_list_of_runs(&workspace), spent);
 }

@@ -356,10 +356,10 @@ fn differ(rows: Vec<Value>, listed: &Differences, ours: impl Fn(&Value) -> Optio
     let mut wrong = Vec::new();
     for row in rows {
         let (ours, tag) = (ours(&row), row["tags"][0].as_str().unwrap());
-        let place = left
+        let position = left
             .iter()
             .position(|(listed, score, _)| *listed == tag && close(*score, ours));
-        if let Some(at) = place.filter(|at| *at == 0 || !whole) {
+        if let Some(at) = position.filter(|at| *at == 0 || !whole) {
             left.drain(..=at);
         } else if !close(ours, float(&row["score"])) {
             wrong.push(format!(

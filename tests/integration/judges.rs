@@ -2,7 +2,7 @@
 //! agents, simulated users.
 
 use crate::common::judge::{Asked, JudgeDouble, KEY, Say, valid, with_keys};
-use crate::common::{Place, ScriptedJudge, both, evaltrail, oracle, output, python, text};
+use crate::common::{ScriptedJudge, TestWorkspace, both, evaltrail, oracle, output, python, text};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Output};
@@ -26,7 +26,7 @@ fn judged(model: &str, samples: u32) -> String {
     config(json!({"final_response_match_v2": {"threshold": 0.5, "judge_model_options": options}}))
 }
 
-impl Place {
+impl TestWorkspace {
     fn command(&self, double: &JudgeDouble, args: &[&str]) -> Command {
         let mut command = evaltrail(&self.path().join("home"));
         with_keys(&mut command);
@@ -80,11 +80,11 @@ fn each_protocol_sends_valid_requests() {
         let options =
             json!({"judge_model": model, "num_samples": 2, "judge_model_config": settings});
         let criteria = json!({MATCH: {"threshold": 0.5, "judge_model_options": options}});
-        let place = Place::new(&[
+        let workspace = TestWorkspace::new(&[
             ("rows.jsonl", rows(&["a", "b"])),
             ("c.json", config(criteria)),
         ]);
-        let (report, code, told) = place.score_with(&judge, &[]);
+        let (report, code, told) = workspace.score_with(&judge, &[]);
         judge.assert_requests_valid();
         assert_eq!(code, 0, "{model}: {told} {report}");
         assert_eq!(judge.questions().len(), 4, "{model}");
@@ -102,8 +102,9 @@ fn each_protocol_sends_valid_requests() {
 fn requests_to_vertex_equal_those_of_adk() {
     let judge = JudgeDouble::agreeing();
     let criteria = json!({"safety_v1": 0.5, "multi_turn_task_success_v1": 0.5, "response_evaluation_score": 0.5});
-    let place = Place::new(&[("rows.jsonl", rows(&["a"])), ("c.json", config(criteria))]);
-    let (report, code, _) = place.score_with(&judge, &[]);
+    let workspace =
+        TestWorkspace::new(&[("rows.jsonl", rows(&["a"])), ("c.json", config(criteria))]);
+    let (report, code, _) = workspace.score_with(&judge, &[]);
     judge.assert_requests_valid();
     assert_eq!((code, judge.questions().len()), (0, 3), "{report}");
     assert_eq!(metric(&report, 0, "safety_v1")["status"], "passed");
@@ -116,8 +117,8 @@ fn requests_to_vertex_equal_those_of_adk() {
         "passed"
     );
     // Without a project, the message names the variable to set.
-    let mut command = place.command(&judge, &["score", "rows.jsonl", "--config", "c.json"]);
-    let (report, code, told) = place.report(command.env_remove("GOOGLE_CLOUD_PROJECT"));
+    let mut command = workspace.command(&judge, &["score", "rows.jsonl", "--config", "c.json"]);
+    let (report, code, told) = workspace.report(command.env_remove("GOOGLE_CLOUD_PROJECT"));
     assert_eq!(code, 1);
     assert!(
         told.contains(
@@ -162,13 +163,13 @@ fn judge_faults_are_distinct_and_never_pass() {
     let prompts: Vec<&str> = prompts.iter().map(String::as_str).collect();
     let config =
         std::fs::read_to_string(oracle.join("evalsets/configs/judged_faults.json")).unwrap();
-    let place = Place::new(&[("rows.jsonl", rows(&prompts)), ("c.json", config)]);
-    let mut command = evaltrail(&place.path().join("home"));
+    let workspace = TestWorkspace::new(&[("rows.jsonl", rows(&prompts)), ("c.json", config)]);
+    let mut command = evaltrail(&workspace.path().join("home"));
     judge.judges(&mut command);
     command
         .args(["score", "rows.jsonl", "--config", "c.json", "-j", "20"])
-        .current_dir(place.path());
-    let (report, code, _) = place.report(&mut command);
+        .current_dir(workspace.path());
+    let (report, code, _) = workspace.report(&mut command);
     assert_eq!(code, 1);
     let state = reqwest_get(judge.port, "/__state");
     for (at, (name, asked, status, why)) in FAULTS.iter().enumerate() {
@@ -227,7 +228,7 @@ fn truncated_or_blocked_reply_follows_compat() {
                 ("c.json", judged("gemini-x", 3)),
                 ("evaltrail.toml", toml.into()),
             ];
-            let (report, ..) = Place::new(&files).score_with(&judge, &[]);
+            let (report, ..) = TestWorkspace::new(&files).score_with(&judge, &[]);
             assert_eq!(
                 metric(&report, 0, MATCH)["status"],
                 status,
@@ -252,7 +253,7 @@ fn thoughts_are_read_as_adk_reads_them() {
             ("c.json", judged("gemini-x", 1)),
             ("evaltrail.toml", toml),
         ];
-        let (report, ..) = Place::new(&files).score_with(&judge, &[]);
+        let (report, ..) = TestWorkspace::new(&files).score_with(&judge, &[]);
         assert_eq!(metric(&report, 0, MATCH)["status"], status, "{report}");
     }
 }
@@ -275,7 +276,7 @@ fn a_judge_that_is_down_fails_the_run() {
         ("c.json", judged("gemini-x", 1)),
         ("evaltrail.toml", toml),
     ];
-    let (report, code, _) = Place::new(&files).score_with(&judge, &[]);
+    let (report, code, _) = TestWorkspace::new(&files).score_with(&judge, &[]);
     assert_eq!(
         (code, &report["cases"][0]["status"]),
         (1, &json!("errored"))
@@ -293,10 +294,11 @@ fn unjudgeable_metric_does_not_affect_others() {
         }))
     };
     let said = |model: &str, with: &dyn Fn(&mut Command)| {
-        let place = Place::new(&[("rows.jsonl", rows(&["a"])), ("c.json", criteria(model))]);
-        let mut command = place.command(&judge, &["score", "rows.jsonl", "--config", "c.json"]);
+        let workspace =
+            TestWorkspace::new(&[("rows.jsonl", rows(&["a"])), ("c.json", criteria(model))]);
+        let mut command = workspace.command(&judge, &["score", "rows.jsonl", "--config", "c.json"]);
         with(&mut command);
-        let (report, code, told) = place.report(&mut command);
+        let (report, code, told) = workspace.report(&mut command);
         assert_eq!(code, 1, "{told}");
         assert_eq!(
             metric(&report, 0, "response_match_score")["status"],
@@ -373,7 +375,7 @@ fn judge_samples_are_cached_until_cleared() {
         let count = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         Say::Text(valid(if count % 3 == 2 { "invalid" } else { "valid" }))
     });
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         ("rows.jsonl", rows(&["a"])),
         ("c.json", judged("gemini-x", 3)),
     ]);
@@ -387,27 +389,27 @@ fn judge_samples_are_cached_until_cleared() {
             .map(|one| one["score"].as_f64().unwrap())
             .collect::<Vec<_>>()
     };
-    let (first, ..) = place.score_with(&judge, &[]);
+    let (first, ..) = workspace.score_with(&judge, &[]);
     assert_eq!(
         (judge.questions().len(), votes(&first).iter().sum::<f64>()),
         (3, 2.0)
     );
-    let (second, ..) = place.score_with(&judge, &[]);
+    let (second, ..) = workspace.score_with(&judge, &[]);
     assert_eq!(
         (judge.questions().len(), votes(&second)),
         (3, votes(&first)),
         "the samples stay distinct"
     );
     assert_eq!(metric(&second, 0, MATCH)["judge"]["spent"]["cached"], 3);
-    place.score_with(&judge, &["--no-cache"]);
+    workspace.score_with(&judge, &["--no-cache"]);
     assert_eq!(judge.questions().len(), 6);
-    let forgot = output(&mut place.command(&judge, &["judge", "--forget"]));
+    let forgot = output(&mut workspace.command(&judge, &["judge", "--forget"]));
     assert!(
         text(&forgot).contains("deleted 3 cached"),
         "{}",
         both(&forgot)
     );
-    place.score_with(&judge, &[]);
+    workspace.score_with(&judge, &[]);
     assert_eq!(judge.questions().len(), 9);
 }
 
@@ -423,8 +425,8 @@ fn spending_ends_at_the_limit_with_a_reason() {
         ("c.json", judged("gemini-x", 1)),
         ("evaltrail.toml", toml),
     ];
-    let place = Place::new(&files);
-    let (report, code, _) = place.score_with(&judge, &["-j", "1"]);
+    let workspace = TestWorkspace::new(&files);
+    let (report, code, _) = workspace.score_with(&judge, &["-j", "1"]);
     assert_eq!((code, judge.questions().len()), (1, 3));
     let statuses: Vec<&str> = report["cases"]
         .as_array()
@@ -470,7 +472,7 @@ fn retry_after_pauses_all_requests_to_a_judge() {
         ("c.json", judged("gemini-x", 30)),
         ("evaltrail.toml", toml),
     ];
-    let (report, code, _) = Place::new(&files).score_with(&judge, &[]);
+    let (report, code, _) = TestWorkspace::new(&files).score_with(&judge, &[]);
     assert_eq!(code, 0, "{report}");
     let asked = judge.questions().len();
     assert!(
@@ -493,8 +495,9 @@ fn a_criterion_limits_its_parallel_requests() {
     });
     let options = json!({"judge_model": "gemini-x", "num_samples": 20, "parallelism_limit": 1});
     let criteria = json!({MATCH: {"threshold": 0.5, "judge_model_options": options}});
-    let place = Place::new(&[("rows.jsonl", rows(&["a"])), ("c.json", config(criteria))]);
-    let (_, code, _) = place.score_with(&judge, &[]);
+    let workspace =
+        TestWorkspace::new(&[("rows.jsonl", rows(&["a"])), ("c.json", config(criteria))]);
+    let (_, code, _) = workspace.score_with(&judge, &[]);
     assert_eq!(
         (code, judge.questions().len(), counts.1.load(SeqCst)),
         (0, 20, 1)
@@ -515,7 +518,7 @@ fn judging_holds_no_slot_of_the_agents() {
         ("c.json", judged("gemini-x", 1)),
         ("evaltrail.toml", toml),
     ];
-    let (report, code, _) = Place::new(&files).score_with(&judge, &["-j", "1"]);
+    let (report, code, _) = TestWorkspace::new(&files).score_with(&judge, &["-j", "1"]);
     assert_eq!(code, 0, "{report}");
 }
 
@@ -550,7 +553,7 @@ fn a_planted_verdict_does_not_win() {
             ("c.json", judged("gemini-x", 3)),
             ("evaltrail.toml", toml),
         ];
-        let (report, code, _) = Place::new(&files).score_with(&judge, &[]);
+        let (report, code, _) = TestWorkspace::new(&files).score_with(&judge, &[]);
         (metric(&report, 0, MATCH).clone(), code)
     };
     let (careful, code) = run("");
@@ -586,7 +589,7 @@ fn a_key_is_seen_nowhere() {
         }
     });
     let prompts = ["ask-echo", "ask-error", "ask-redirect", "ask-nonsense"];
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         ("rows.jsonl", rows(&prompts)),
         ("c.json", judged("gemini-x", 1)),
     ]);
@@ -597,7 +600,7 @@ fn a_key_is_seen_nowhere() {
         .iter()
         .for_each(|file| args.extend(["--report", file]));
     let ran: Output = output(
-        place
+        workspace
             .command(&judge, &args)
             .env("RUST_LOG", "trace")
             .env("RUST_BACKTRACE", "full"),
@@ -616,7 +619,7 @@ fn a_key_is_seen_nowhere() {
         !cfg!(target_os = "linux") || looked_at[1..].iter().any(ours),
         "our own arguments are among them"
     );
-    all_files(place.path(), &mut looked_at);
+    all_files(workspace.path(), &mut looked_at);
     assert!(looked_at.len() > 10, "{}", looked_at.len());
     let spelt: String = url::form_urlencoded::byte_serialize(KEY.as_bytes()).collect();
     for text in &looked_at {
@@ -658,8 +661,9 @@ fn folder_judge_address_needs_permission() {
         ("c.json", judged("gemini-x", 1)),
         ("evaltrail.toml", toml),
     ];
-    let place = Place::new(&files);
-    let asked = output(&mut place.command(&judge, &["score", "rows.jsonl", "--config", "c.json"]));
+    let workspace = TestWorkspace::new(&files);
+    let asked =
+        output(&mut workspace.command(&judge, &["score", "rows.jsonl", "--config", "c.json"]));
     assert_eq!(asked.status.code(), Some(2), "{}", both(&asked));
     assert!(
         both(&asked).contains("with the key in OPENAI_API_KEY"),
@@ -667,7 +671,7 @@ fn folder_judge_address_needs_permission() {
         both(&asked)
     );
     assert!(judge.seen.lock().unwrap().is_empty());
-    let (report, code, _) = place.score_with(&judge, &["--trust"]);
+    let (report, code, _) = workspace.score_with(&judge, &["--trust"]);
     assert_eq!(
         (code, &metric(&report, 0, MATCH)["judge"]["model"]),
         (0, &json!("gpt-x"))
@@ -685,8 +689,9 @@ fn project_of_a_folder_needs_permission() {
         ("c.json", judged("gemini-x", 1)),
         ("evaltrail.toml", toml),
     ];
-    let place = Place::new(&files);
-    let asked = output(&mut place.command(&judge, &["score", "rows.jsonl", "--config", "c.json"]));
+    let workspace = TestWorkspace::new(&files);
+    let asked =
+        output(&mut workspace.command(&judge, &["score", "rows.jsonl", "--config", "c.json"]));
     assert_eq!(asked.status.code(), Some(2), "{}", both(&asked));
     assert!(
         both(&asked).contains("in the project p"),
@@ -694,7 +699,7 @@ fn project_of_a_folder_needs_permission() {
         both(&asked)
     );
     assert!(judge.seen.lock().unwrap().is_empty());
-    assert_eq!(place.score_with(&judge, &["--trust"]).1, 0);
+    assert_eq!(workspace.score_with(&judge, &["--trust"]).1, 0);
     judge.assert_requests_valid();
 }
 
@@ -748,7 +753,8 @@ fn an_address_is_shown_as_it_is_used() {
             ("evaltrail.toml", toml),
         ];
         let asked = output(
-            &mut Place::new(&files).command(&judge, &["score", "rows.jsonl", "--config", "c.json"]),
+            &mut TestWorkspace::new(&files)
+                .command(&judge, &["score", "rows.jsonl", "--config", "c.json"]),
         );
         assert_eq!(asked.status.code(), Some(2), "{}", both(&asked));
         assert!(
@@ -770,7 +776,7 @@ fn long_refusal_contains_no_part_of_a_key() {
             ("rows.jsonl", rows(&["a"])),
             ("c.json", judged("gemini-x", 1)),
         ];
-        let (report, ..) = Place::new(&files).score_with(&judge, &[]);
+        let (report, ..) = TestWorkspace::new(&files).score_with(&judge, &[]);
         assert!(
             !report.to_string().contains(&KEY[..6]),
             "{before}: {report}"
@@ -786,9 +792,10 @@ fn model_with_own_project_needs_permission() {
         "projects/p/locations/l/publishers/google/models/gemini-x",
         "vertex_ai/projects/p/locations/l/endpoints/6",
     ] {
-        let place = Place::new(&[("rows.jsonl", rows(&["a"])), ("c.json", judged(model, 1))]);
+        let workspace =
+            TestWorkspace::new(&[("rows.jsonl", rows(&["a"])), ("c.json", judged(model, 1))]);
         let asked =
-            output(&mut place.command(&judge, &["score", "rows.jsonl", "--config", "c.json"]));
+            output(&mut workspace.command(&judge, &["score", "rows.jsonl", "--config", "c.json"]));
         assert_eq!(asked.status.code(), Some(2), "{}", both(&asked));
         assert!(
             both(&asked).contains("send what agents say to the model projects/p"),
@@ -798,8 +805,9 @@ fn model_with_own_project_needs_permission() {
         assert!(judge.seen.lock().unwrap().is_empty());
     }
     let model = "projects/p/locations/l/publishers/google/models/gemini-x";
-    let place = Place::new(&[("rows.jsonl", rows(&["a"])), ("c.json", judged(model, 1))]);
-    assert_eq!(place.score_with(&judge, &["--trust"]).1, 0);
+    let workspace =
+        TestWorkspace::new(&[("rows.jsonl", rows(&["a"])), ("c.json", judged(model, 1))]);
+    assert_eq!(workspace.score_with(&judge, &["--trust"]).1, 0);
     judge.assert_requests_valid();
 }
 
@@ -866,7 +874,7 @@ fn own_templates_rate_and_compare() {
         ("c.json", config(json!({}))),
         ("evaltrail.toml", toml.to_string()),
     ];
-    let (report, ..) = Place::new(&files).score_with(&judge, &[]);
+    let (report, ..) = TestWorkspace::new(&files).score_with(&judge, &[]);
     judge.assert_requests_valid();
     let follows = metric(&report, 0, "follows");
     assert_eq!(
@@ -932,7 +940,7 @@ fn builtin_templates_have_own_metric_names() {
         ("c.json", config(criteria)),
         ("evaltrail.toml", toml),
     ];
-    let (report, code, _) = Place::new(&files).score_with(&judge, &[]);
+    let (report, code, _) = TestWorkspace::new(&files).score_with(&judge, &[]);
     judge.assert_requests_valid();
     assert_eq!((code, judge.questions().len()), (0, 2));
     assert_eq!(metric(&report, 0, "judged_coherence")["score"], 4.0);
@@ -964,11 +972,11 @@ fn a_scenario_is_played_by_a_model() {
         ("test_config.json", test_config.to_string()),
         ("agent.py", agent.to_string()),
     ];
-    let place = Place::new(&files);
+    let workspace = TestWorkspace::new(&files);
     let Some(python) = python() else { return };
     let agent = format!("cmd:{} agent.py", python.display());
-    let mut command = place.command(&judge, &["run", "s.evalset.json", "--agent", &agent]);
-    let (report, code, told) = place.report(&mut command);
+    let mut command = workspace.command(&judge, &["run", "s.evalset.json", "--agent", &agent]);
+    let (report, code, told) = workspace.report(&mut command);
     judge.assert_requests_valid();
     assert_eq!(code, 0, "{told} {report}");
     let turns = report["cases"][0]["invocations"].as_array().unwrap();
@@ -986,13 +994,13 @@ fn a_scenario_is_played_by_a_model() {
         ),
         (&json!(1.0), 2)
     );
-    let mut limited = place.command(&judge, &["run", "s.evalset.json", "--agent", &agent]);
+    let mut limited = workspace.command(&judge, &["run", "s.evalset.json", "--agent", &agent]);
     std::fs::write(
-        place.path().join("test_config.json"),
+        workspace.path().join("test_config.json"),
         test_config.to_string().replace('5', "1"),
     )
     .unwrap();
-    let (report, ..) = place.report(&mut limited);
+    let (report, ..) = workspace.report(&mut limited);
     assert_eq!(
         report["cases"][0]["invocations"].as_array().unwrap().len(),
         1,
@@ -1026,13 +1034,13 @@ fn simulated_user_spending_counts_to_limit() {
         ("agent.py", agent.to_string()),
         ("evaltrail.toml", toml.to_string()),
     ];
-    let place = Place::new(&files);
+    let workspace = TestWorkspace::new(&files);
     let agent = format!("cmd:{} agent.py", python.display());
-    let mut command = place.command(
+    let mut command = workspace.command(
         &judge,
         &["run", "s.evalset.json", "--agent", &agent, "-j", "1"],
     );
-    let (report, code, told) = place.report(&mut command);
+    let (report, code, told) = workspace.report(&mut command);
     judge.assert_requests_valid();
     assert_eq!((code, judge.questions().len()), (1, 3), "{told} {report}");
     let spent = &report["summary"]["judges"];
@@ -1096,10 +1104,10 @@ fn wrong_rubrics_are_named_before_a_run() {
         ("test_config.json", test_config),
         ("agent.py", agent.to_string()),
     ];
-    let place = Place::new(&files);
+    let workspace = TestWorkspace::new(&files);
     let Some(python) = python() else { return };
     let agent = format!("cmd:{} agent.py", python.display());
-    let mut command = place.command(
+    let mut command = workspace.command(
         &judge,
         &[
             "run",
@@ -1110,7 +1118,7 @@ fn wrong_rubrics_are_named_before_a_run() {
             "gemini-x",
         ],
     );
-    let (_, code, told) = place.report(&mut command);
+    let (_, code, told) = workspace.report(&mut command);
     assert_eq!(code, 1, "{told}");
     for words in [
         format!("not evaluated: {metric} of twice: two rubrics have the id \"a\""),
@@ -1120,7 +1128,7 @@ fn wrong_rubrics_are_named_before_a_run() {
     ] {
         assert!(told.contains(&words), "{words} in {told}");
     }
-    let checked = both(&output(&mut place.command(&judge, &["check", "."])));
+    let checked = both(&output(&mut workspace.command(&judge, &["check", "."])));
     for words in [
         "\"b\" has no text",
         "no metric reads rubrics of type \"TONE\"",
@@ -1136,11 +1144,11 @@ fn judge_calls_the_model_and_probes_it() {
         let right = asked.prompt.contains("leaves at 9:40");
         Say::Text(valid(if right { "valid" } else { "invalid" }))
     });
-    let place = Place::new(&[(
+    let workspace = TestWorkspace::new(&[(
         "evaltrail.toml",
         "[judge]\nmodel = \"gemini-x\"\n".to_string(),
     )]);
-    let hello = output(&mut place.command(&honest, &["judge"]));
+    let hello = output(&mut workspace.command(&honest, &["judge"]));
     honest.assert_requests_valid();
     assert_eq!(hello.status.code(), Some(0), "{}", both(&hello));
     assert!(
@@ -1149,7 +1157,7 @@ fn judge_calls_the_model_and_probes_it() {
         text(&hello)
     );
     let gullible = JudgeDouble::agreeing();
-    let hello = output(&mut place.command(&gullible, &["judge"]));
+    let hello = output(&mut workspace.command(&gullible, &["judge"]));
     assert_eq!(hello.status.code(), Some(1), "{}", both(&hello));
     assert!(
         text(&hello).contains("✗ a planted verdict"),
@@ -1157,7 +1165,7 @@ fn judge_calls_the_model_and_probes_it() {
         text(&hello)
     );
     let hello = output(
-        place
+        workspace
             .command(&gullible, &["judge"])
             .env_remove("GOOGLE_API_KEY"),
     );
@@ -1178,12 +1186,12 @@ fn stored_responses_can_be_judged_again() {
     let set = json!({"eval_set_id": "s", "eval_cases": [case]}).to_string();
     let recorded =
         json!({"eval_id": "a", "metric": MATCH, "replies": [valid("valid")]}).to_string();
-    let place = Place::new(&[
+    let folder = TestWorkspace::new(&[
         ("s.evalset.json", set),
         ("test_config.json", judged("gemini-x", 1)),
         ("judge.jsonl", recorded),
     ]);
-    let workspace = evaltrail_engine::workspace::Workspace::open(place.path()).unwrap();
+    let workspace = evaltrail_engine::workspace::Workspace::open(folder.path()).unwrap();
     let turn = Invocation {
         final_response: Some(Content::text("model", "Off it is.")),
         ..Invocation::default()
@@ -1216,7 +1224,7 @@ fn stored_responses_can_be_judged_again() {
         selections: vec![Selection::all(set)],
         judge: JudgeSpec {
             provider: Some(Provider::Replay),
-            recording: Some(place.path().join("judge.jsonl")),
+            recording: Some(folder.path().join("judge.jsonl")),
             ..JudgeSpec::standard()
         },
         ..Request::default()
@@ -1224,7 +1232,7 @@ fn stored_responses_can_be_judged_again() {
     let prepared = prepare(&workspace, &request, &RunIdentity::now()).unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let attempt = runtime.block_on(async {
-        let mut run = start(prepared, None, place.path());
+        let mut run = start(prepared, None, folder.path());
         loop {
             if let RunEvent::Finished(attempt) = run.events.recv().await.expect("it ends")
                 && attempt.key.attempt == 2

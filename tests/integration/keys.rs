@@ -1,7 +1,7 @@
 //! Keys in a `.env` file beside an agent, with the real binary: they are used only with permission, and never shown.
 
 use crate::common::judge::{JudgeDouble, KEY, KEYS, Say};
-use crate::common::{Place, both, evaltrail, output, python, text};
+use crate::common::{TestWorkspace, both, evaltrail, output, python, text};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
@@ -9,14 +9,14 @@ use std::process::Command;
 const MATCH: &str = "final_response_match_v2";
 
 /// An agent's folder with a data set, criteria with a judged metric, and a `.env` file.
-fn place(model: &str, dotenv: &str, toml: &str) -> Place {
+fn workspace(model: &str, dotenv: &str, toml: &str) -> TestWorkspace {
     let row = json!({"eval_case_id": "a", "prompt": "a", "reference": "Done", "response": "Done"});
     let options = json!({"judge_model": model, "num_samples": 1});
     let criteria = json!({"criteria": {
         "response_match_score": 0.5,
         MATCH: {"threshold": 0.5, "judge_model_options": options},
     }});
-    Place::new(&[
+    TestWorkspace::new(&[
         (".git/HEAD", String::new()),
         ("evaltrail.toml", toml.to_string()),
         ("garden/agent.py", "root_agent = None\n".into()),
@@ -28,8 +28,8 @@ fn place(model: &str, dotenv: &str, toml: &str) -> Place {
 }
 
 /// `evaltrail score` of the set, without any key in the environment.
-fn score(place: &Place, judge: &JudgeDouble) -> Command {
-    let mut command = evaltrail(&place.path().join("home"));
+fn score(workspace: &TestWorkspace, judge: &JudgeDouble) -> Command {
+    let mut command = evaltrail(&workspace.path().join("home"));
     judge.answers_for(&mut command);
     for name in KEYS.iter().chain(&[
         "GEMINI_API_KEY",
@@ -46,7 +46,7 @@ fn score(place: &Place, judge: &JudgeDouble) -> Command {
         "--json",
         "-q",
     ]);
-    command.current_dir(place.path());
+    command.current_dir(workspace.path());
     command
 }
 
@@ -71,8 +71,8 @@ fn scored(command: &mut Command) -> (String, i32, String) {
 #[test]
 fn dotenv_key_is_used_only_with_trust() {
     let judge = JudgeDouble::agreeing();
-    let place = place("gemini-x", &format!("export GOOGLE_API_KEY='{KEY}'\n"), "");
-    let (status, code, told) = scored(&mut score(&place, &judge));
+    let workspace = workspace("gemini-x", &format!("export GOOGLE_API_KEY='{KEY}'\n"), "");
+    let (status, code, told) = scored(&mut score(&workspace, &judge));
     assert_eq!((status.as_str(), code), ("not_evaluated", 1), "{told}");
     assert!(
         told.contains("needs GOOGLE_API_KEY")
@@ -81,12 +81,12 @@ fn dotenv_key_is_used_only_with_trust() {
         "{told}"
     );
     assert!(judge.seen.lock().unwrap().is_empty(), "nothing is asked");
-    let (status, code, told) = scored(score(&place, &judge).arg("--trust"));
+    let (status, code, told) = scored(score(&workspace, &judge).arg("--trust"));
     assert_eq!((status.as_str(), code), ("passed", 0), "{told}");
     // The test double accepts no other key.
     judge.assert_requests_valid();
     assert_eq!(judge.questions().len(), 1);
-    holds_no_key(place.path());
+    holds_no_key(workspace.path());
 }
 
 /// Asserts that no file below a folder contains the key, except `.env`.
@@ -110,8 +110,8 @@ fn holds_no_key(folder: &Path) {
 #[test]
 fn the_environment_goes_before_the_file() {
     let judge = JudgeDouble::agreeing();
-    let place = place("openai/gpt-x", "OPENAI_API_KEY=another\n", "");
-    let (status, _, told) = scored(score(&place, &judge).env("OPENAI_API_KEY", KEY));
+    let workspace = workspace("openai/gpt-x", "OPENAI_API_KEY=another\n", "");
+    let (status, _, told) = scored(score(&workspace, &judge).env("OPENAI_API_KEY", KEY));
     assert_eq!(status, "passed");
     assert!(
         !told.contains(".env"),
@@ -120,7 +120,7 @@ fn the_environment_goes_before_the_file() {
     judge.assert_requests_valid();
     // An exported empty variable takes precedence as well, as in ADK.
     let (status, _, told) = scored(
-        score(&place, &judge)
+        score(&workspace, &judge)
             .env("OPENAI_API_KEY", "")
             .arg("--trust"),
     );
@@ -132,14 +132,15 @@ fn the_environment_goes_before_the_file() {
 }
 
 #[test]
-fn nothing_but_keys_and_places_is_taken() {
+fn nothing_but_keys_and_projects_is_taken() {
     let (judge, other) = (JudgeDouble::agreeing(), JudgeDouble::agreeing());
     let dotenv = format!(
         "OPENAI_API_KEY={KEY}\nOPENAI_BASE_URL={}/v1\nHTTPS_PROXY={}\n",
         other.url(),
         other.url()
     );
-    let (status, ..) = scored(score(&place("openai/gpt-x", &dotenv, ""), &judge).arg("--trust"));
+    let (status, ..) =
+        scored(score(&workspace("openai/gpt-x", &dotenv, ""), &judge).arg("--trust"));
     assert_eq!(
         (status.as_str(), other.seen.lock().unwrap().len()),
         ("passed", 0)
@@ -147,14 +148,14 @@ fn nothing_but_keys_and_places_is_taken() {
     // A value with a reference to another variable could disclose that variable.
     let dotenv = "OPENAI_API_KEY=${AWS_SECRET_ACCESS_KEY}\n";
     let (status, _, told) =
-        scored(score(&place("openai/gpt-x", dotenv, ""), &judge).arg("--trust"));
+        scored(score(&workspace("openai/gpt-x", dotenv, ""), &judge).arg("--trust"));
     assert_eq!(status, "not_evaluated");
     assert!(!told.contains(".env"), "{told}");
     // A project is not a secret and is shown.
     let dotenv = format!(
         "CLOUDSDK_AUTH_ACCESS_TOKEN={KEY}\nGOOGLE_CLOUD_PROJECT=p\nGOOGLE_CLOUD_LOCATION=l\n"
     );
-    let place = place("vertex_ai/gemini-x", &dotenv, "");
+    let workspace = workspace("vertex_ai/gemini-x", &dotenv, "");
     let without = |command: &mut Command| {
         scored(
             command
@@ -162,12 +163,15 @@ fn nothing_but_keys_and_places_is_taken() {
                 .env_remove("GOOGLE_CLOUD_LOCATION"),
         )
     };
-    let (_, _, told) = without(&mut score(&place, &judge));
+    let (_, _, told) = without(&mut score(&workspace, &judge));
     assert!(
         told.contains("GOOGLE_CLOUD_PROJECT=p") && !told.contains("canary"),
         "{told}"
     );
-    assert_eq!(without(score(&place, &judge).arg("--trust")).0, "passed");
+    assert_eq!(
+        without(score(&workspace, &judge).arg("--trust")).0,
+        "passed"
+    );
     judge.assert_requests_valid();
 }
 
@@ -178,8 +182,8 @@ fn custom_key_name_is_read_from_dotenv() {
         "[judge]\nkind = \"openai\"\nmodel = \"gpt-x\"\nbase_url = \"{}/v1\"\napi_key_env = \"JUDGE_KEY\"\n",
         judge.url()
     );
-    let place = place("gpt-x", &format!("JUDGE_KEY={KEY}\n"), &toml);
-    let (status, _, told) = scored(score(&place, &judge).arg("--trust"));
+    let workspace = workspace("gpt-x", &format!("JUDGE_KEY={KEY}\n"), &toml);
+    let (status, _, told) = scored(score(&workspace, &judge).arg("--trust"));
     assert_eq!(status, "passed", "{told}");
     judge.assert_requests_valid();
 }
@@ -187,13 +191,17 @@ fn custom_key_name_is_read_from_dotenv() {
 #[test]
 fn dotenv_can_be_disabled_and_stops_at_repo() {
     let judge = JudgeDouble::agreeing();
-    let place = place("gemini-x", "", "");
-    let outer = place.path().join("outer");
+    let workspace = workspace("gemini-x", "", "");
+    let outer = workspace.path().join("outer");
     std::fs::create_dir_all(outer.join("repository/.git")).unwrap();
     std::fs::write(outer.join(".env"), format!("GOOGLE_API_KEY={KEY}\n")).unwrap();
-    std::fs::remove_file(place.path().join("garden/.env")).unwrap();
-    std::fs::rename(place.path().join("garden"), outer.join("repository/garden")).unwrap();
-    let mut command = score(&place, &judge);
+    std::fs::remove_file(workspace.path().join("garden/.env")).unwrap();
+    std::fs::rename(
+        workspace.path().join("garden"),
+        outer.join("repository/garden"),
+    )
+    .unwrap();
+    let mut command = score(&workspace, &judge);
     command.current_dir(outer.join("repository")).arg("--trust");
     assert_eq!(scored(&mut command).0, "not_evaluated");
     std::fs::rename(outer.join(".env"), outer.join("repository/.env")).unwrap();
@@ -202,14 +210,14 @@ fn dotenv_can_be_disabled_and_stops_at_repo() {
         ("PYTHON_DOTENV_DISABLED", "T"),
     ] {
         let (status, _, told) = scored(
-            score(&place, &judge)
+            score(&workspace, &judge)
                 .current_dir(outer.join("repository"))
                 .arg("--trust")
                 .env(variable, word),
         );
         assert_eq!(status, "not_evaluated", "{told}");
     }
-    let mut command = score(&place, &judge);
+    let mut command = score(&workspace, &judge);
     command.current_dir(outer.join("repository")).arg("--trust");
     assert_eq!(scored(&mut command).0, "passed");
     judge.assert_requests_valid();
@@ -234,7 +242,7 @@ fn unjudged_simulated_user_needs_permission() {
             "[judge]\nkind = \"openai\"\nmodel = \"gpt-x\"\nbase_url = \"{}/v1\"\napi_key_env = \"OPENAI_API_KEY\"\n",
             judge.url()
         );
-        let place = Place::new(&[
+        let workspace = TestWorkspace::new(&[
             ("evaltrail.toml", toml),
             ("s.evalset.json", set),
             ("test_config.json", json!({"criteria": {"response_match_score": 0.0}}).to_string()),
@@ -245,14 +253,14 @@ fn unjudged_simulated_user_needs_permission() {
             (".env", format!("OPENAI_API_KEY={KEY}\n")),
         ]);
         let run = |args: &[&str]| {
-            let mut command = evaltrail(&place.path().join("home"));
+            let mut command = evaltrail(&workspace.path().join("home"));
             command
                 .env_remove("OPENAI_API_KEY")
                 .args(["run", "s.evalset.json", "--agent"]);
             command
                 .arg(format!("cmd:{} agent.py", python.display()))
                 .args(args);
-            output(command.current_dir(place.path()))
+            output(command.current_dir(workspace.path()))
         };
         let before = judge.seen.lock().unwrap().len();
         let refused = run(&[]);
@@ -277,14 +285,14 @@ fn a_scenario_without_a_key_asks_no_agent() {
     let case = json!({"eval_id": "fly", "conversation_scenario": {"starting_prompt": "Hi", "conversation_plan": "Book."},
                       "session_input": {"app_name": "a", "user_id": "u"}});
     let agent = "import json\nwhile input():\n    open('asked', 'w')\n    print(json.dumps({'response': 'ok'}), flush=True)\n";
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         (
             "s.evalset.json",
             json!({"eval_set_id": "s", "eval_cases": [case]}).to_string(),
         ),
         ("agent.py", agent.into()),
     ]);
-    let mut command = evaltrail(&place.path().join("home"));
+    let mut command = evaltrail(&workspace.path().join("home"));
     judge.answers_for(&mut command);
     command
         .env_remove("GOOGLE_API_KEY")
@@ -295,14 +303,14 @@ fn a_scenario_without_a_key_asks_no_agent() {
         "--agent",
         &format!("cmd:{} agent.py", python.display()),
     ]);
-    let ran = output(command.current_dir(place.path()));
+    let ran = output(command.current_dir(workspace.path()));
     assert_eq!(ran.status.code(), Some(1), "{}", both(&ran));
     assert!(
         both(&ran).contains("cannot be simulated: gemini-2.5-flash needs a key"),
         "{}",
         both(&ran)
     );
-    assert!(!place.path().join("asked").exists());
+    assert!(!workspace.path().join("asked").exists());
 }
 
 /// Rows without judged metrics and simulated users need no permission, even if the folder configures a judge.
@@ -322,7 +330,7 @@ fn runs_without_a_model_need_no_permission() {
             "{\"eval_cases\": [{\"prompt\": \"a\", \"reference\": \"ok\"}]}",
         ),
     ] {
-        let place = Place::new(&[
+        let workspace = TestWorkspace::new(&[
             ("evaltrail.toml", toml.clone()),
             (name, rows.into()),
             ("test_config.json", json!({"criteria": {"response_match_score": 0.5}}).to_string()),
@@ -331,12 +339,12 @@ fn runs_without_a_model_need_no_permission() {
                 "import json\nwhile input():\n    print(json.dumps({'response': 'ok'}), flush=True)\n".into(),
             ),
         ]);
-        let mut command = evaltrail(&place.path().join("home"));
+        let mut command = evaltrail(&workspace.path().join("home"));
         let agent = format!("cmd:{} agent.py", python.display());
         let ran = output(
             command
                 .args(["run", name, "--agent", &agent])
-                .current_dir(place.path()),
+                .current_dir(workspace.path()),
         );
         assert_eq!(ran.status.code(), Some(0), "{name}: {}", both(&ran));
     }
@@ -345,18 +353,23 @@ fn runs_without_a_model_need_no_permission() {
 #[test]
 fn judge_uses_a_key_from_a_dotenv_file() {
     let judge = JudgeDouble::agreeing();
-    let place = place(
+    let workspace = workspace(
         "gemini-x",
         &format!("GEMINI_API_KEY={KEY}\n"),
         "[judge]\nmodel = \"gemini-x\"\n",
     );
     let hello = |args: &[&str]| {
-        let mut command = evaltrail(&place.path().join("home"));
+        let mut command = evaltrail(&workspace.path().join("home"));
         judge.answers_for(&mut command);
         KEYS.iter().for_each(|name| {
             command.env_remove(name);
         });
-        output(command.args(["judge"]).args(args).current_dir(place.path()))
+        output(
+            command
+                .args(["judge"])
+                .args(args)
+                .current_dir(workspace.path()),
+        )
     };
     let refused = hello(&[]);
     assert_eq!(refused.status.code(), Some(2), "{}", both(&refused));

@@ -1,7 +1,7 @@
 //! Layouts of projects and habits of ADK's users: agents beside their sets, the order of arguments of `adk eval`, the agent of
 //! `[run]`, and what `-v` prints.
 
-use crate::common::{Place, both, evaltrail, output, text};
+use crate::common::{TestWorkspace, both, evaltrail, output, text};
 use serde_json::{Value, json};
 use std::process::Output;
 
@@ -18,31 +18,31 @@ fn set(ids: &[&str]) -> String {
 /// An agent that answers with the message.
 const ECHO: &str = "while read -r line; do printf '{\"response\": \"echo hello\"}\\n'; done";
 
-fn run_in(place: &Place, args: &[&str]) -> Output {
+fn run_in(workspace: &TestWorkspace, args: &[&str]) -> Output {
     output(
-        evaltrail(&place.path().join("home"))
-            .current_dir(place.path())
+        evaltrail(&workspace.path().join("home"))
+            .current_dir(workspace.path())
             .args(args),
     )
 }
 
-fn listed(place: &Place, path: &str) -> Value {
-    let out = run_in(place, &["list", path, "--json"]);
+fn listed(workspace: &TestWorkspace, path: &str) -> Value {
+    let out = run_in(workspace, &["list", path, "--json"]);
     serde_json::from_slice(&out.stdout).unwrap_or_else(|error| panic!("{error}: {}", both(&out)))
 }
 
 #[test]
 fn agents_next_to_the_sets_folder_are_found() {
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         ("project/agents/desk/agent.py", "root_agent = 1".into()),
         ("project/evalsets/s.evalset.json", set(&["a"])),
         ("elsewhere/t.evalset.json", set(&["a"])),
         ("below/clerk/agent.py", "root_agent = 1".into()),
         ("below/s.evalset.json", set(&["a"])),
     ]);
-    let agents = |path: &str| listed(&place, path)["agents"].clone();
+    let agents = |path: &str| listed(&workspace, path)["agents"].clone();
     let desk = json!([{"name": "desk", "kind": "ADK agent"}]);
-    let found = listed(&place, "project/evalsets/s.evalset.json");
+    let found = listed(&workspace, "project/evalsets/s.evalset.json");
     assert_eq!(
         found["sets"][0]["file"], "evalsets/s.evalset.json",
         "relative to the folder of both: {found}"
@@ -50,7 +50,7 @@ fn agents_next_to_the_sets_folder_are_found() {
     // What is listed are the agents in the opened folder.
     assert_eq!(agents("project"), desk);
     let unknown = run_in(
-        &place,
+        &workspace,
         &[
             "run",
             "project/evalsets/s.evalset.json",
@@ -64,7 +64,7 @@ fn agents_next_to_the_sets_folder_are_found() {
         both(&unknown)
     );
     let below = run_in(
-        &place,
+        &workspace,
         &["run", "below/s.evalset.json", "--agent", "nobody"],
     );
     assert!(
@@ -73,7 +73,7 @@ fn agents_next_to_the_sets_folder_are_found() {
         both(&below)
     );
     let elsewhere = run_in(
-        &place,
+        &workspace,
         &["run", "elsewhere/t.evalset.json", "--agent", "nobody"],
     );
     assert!(
@@ -83,7 +83,7 @@ fn agents_next_to_the_sets_folder_are_found() {
     );
     // By its folder, relative to the current one.
     let by_folder = run_in(
-        &place,
+        &workspace,
         &[
             "run",
             "elsewhere/t.evalset.json",
@@ -100,7 +100,7 @@ fn agents_next_to_the_sets_folder_are_found() {
 
 #[test]
 fn adk_eval_only_agent_prints_run_hint() {
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         ("desk/__init__.py", "from . import agent".into()),
         (
             "desk/agent.py",
@@ -108,7 +108,7 @@ fn adk_eval_only_agent_prints_run_hint() {
         ),
         ("desk/s.evalset.json", set(&["a"])),
     ]);
-    let ran = run_in(&place, &["run", "desk/s.evalset.json"]);
+    let ran = run_in(&workspace, &["run", "desk/s.evalset.json"]);
     assert!(
         both(&ran).contains("--agent python:desk/agent.py:get_agent_async"),
         "{}",
@@ -120,7 +120,7 @@ fn adk_eval_only_agent_prints_run_hint() {
 #[test]
 #[cfg(unix)]
 fn adk_eval_argument_order_is_accepted() {
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         ("desk/agent.py", "root_agent = 1".into()),
         ("desk/mine.evalset.json", set(&["a", "b"])),
         ("desk/other.evalset.json", set(&["c"])),
@@ -132,7 +132,10 @@ fn adk_eval_argument_order_is_accepted() {
         ),
     ]);
     let ids = |args: &[&str]| -> Vec<String> {
-        let out = run_in(&place, &[&["run"], args, &["--json", "--trust"]].concat());
+        let out = run_in(
+            &workspace,
+            &[&["run"], args, &["--json", "--trust"]].concat(),
+        );
         let report: Value = serde_json::from_slice(&out.stdout)
             .unwrap_or_else(|error| panic!("{error}: {}", both(&out)));
         assert!(both(&out).contains("with the agent desk"), "{}", both(&out));
@@ -156,7 +159,7 @@ fn adk_eval_argument_order_is_accepted() {
 #[cfg(unix)]
 fn configured_agent_runs_and_v_prints_turns() {
     let agents = "[agents.one]\nkind = \"command\"\ncommand = \"sh echo.sh\"\n[agents.two]\nkind = \"command\"\ncommand = \"false\"\n";
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         ("s.evalset.json", set(&["a"])),
         ("echo.sh", ECHO.into()),
         (
@@ -165,7 +168,7 @@ fn configured_agent_runs_and_v_prints_turns() {
         ),
     ]);
     let ran = run_in(
-        &place,
+        &workspace,
         &[
             "run",
             "s.evalset.json",
@@ -185,11 +188,11 @@ fn configured_agent_runs_and_v_prints_turns() {
         assert!(said.contains(line), "{line}: {}", both(&ran));
     }
     std::fs::write(
-        place.path().join("evaltrail.toml"),
+        workspace.path().join("evaltrail.toml"),
         format!("[run]\nagent = \"cmd:false\"\n{agents}"),
     )
     .unwrap();
-    let refused = run_in(&place, &["run", "s.evalset.json", "--trust"]);
+    let refused = run_in(&workspace, &["run", "s.evalset.json", "--trust"]);
     assert!(
         both(&refused).contains("[run] agent: there is no agent"),
         "{}",
@@ -200,9 +203,9 @@ fn configured_agent_runs_and_v_prints_turns() {
 /// The hints of a run in a folder whose name is that of a subcommand.
 #[test]
 fn hints_name_a_folder_and_no_subcommand() {
-    let place = Place::new(&[("agents/s.evalset.json", set(&["a"]))]);
+    let workspace = TestWorkspace::new(&[("agents/s.evalset.json", set(&["a"]))]);
     let ran = run_in(
-        &place,
+        &workspace,
         &["run", "agents/s.evalset.json", "--agent", "cmd:false"],
     );
     assert!(
@@ -214,15 +217,15 @@ fn hints_name_a_folder_and_no_subcommand() {
 
 #[test]
 fn runs_lists_only_sets_with_cases_in_the_run() {
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         ("one.evalset.json", set(&["a"])),
         ("two.evalset.json", set(&["b"])),
     ]);
     run_in(
-        &place,
+        &workspace,
         &["run", ".", "--agent", "cmd:false", "--filter", "set:two"],
     );
-    let runs = run_in(&place, &["runs", ".", "--json"]);
+    let runs = run_in(&workspace, &["runs", ".", "--json"]);
     let runs: Value = serde_json::from_slice(&runs.stdout).unwrap();
     assert_eq!(
         runs["runs"][0]["sets"],
@@ -237,9 +240,9 @@ fn vertexs_table_is_csv_in_a_csv_file() {
     let row = json!({"prompt": "a", "response": "b", "reference": "b", "latency_in_seconds": 1.5, "failure": 0,
         "predicted_trajectory": [{"tool_name": "t", "tool_input": {"x": 1}}],
         "reference_trajectory": [{"tool_name": "t", "tool_input": {"x": 1}}]});
-    let place = Place::new(&[("rows.jsonl", format!("{row}\n"))]);
+    let workspace = TestWorkspace::new(&[("rows.jsonl", format!("{row}\n"))]);
     let ran = run_in(
-        &place,
+        &workspace,
         &[
             "score",
             "rows.jsonl",
@@ -249,17 +252,17 @@ fn vertexs_table_is_csv_in_a_csv_file() {
             "trajectory_exact_match",
         ],
     );
-    let file = std::fs::read_to_string(place.path().join("t.csv"))
+    let file = std::fs::read_to_string(workspace.path().join("t.csv"))
         .unwrap_or_else(|_| panic!("{}", both(&ran)));
     let mut reader = csv::Reader::from_reader(file.as_bytes());
-    let head: Vec<String> = reader
+    let header: Vec<String> = reader
         .headers()
         .unwrap()
         .iter()
         .map(str::to_string)
         .collect();
     let record = reader.records().next().unwrap().unwrap();
-    let cell = |name: &str| record[head.iter().position(|one| one == name).unwrap()].to_string();
+    let cell = |name: &str| record[header.iter().position(|one| one == name).unwrap()].to_string();
     let calls: Value = serde_json::from_str(&cell("predicted_trajectory")).unwrap();
     assert_eq!(calls[0]["tool_name"], "t");
     assert_eq!(
@@ -267,7 +270,7 @@ fn vertexs_table_is_csv_in_a_csv_file() {
         ("1.5".into(), "0".into())
     );
     assert_eq!(cell("trajectory_exact_match/score"), "1.0");
-    let again = run_in(&place, &["list", "."]);
+    let again = run_in(&workspace, &["list", "."]);
     assert!(
         !text(&again).contains("t.csv"),
         "a report is no data set: {}",

@@ -2,7 +2,7 @@
 #![cfg(unix)]
 
 use crate::common::terminal::Terminal;
-use crate::common::{Place, both, copy_folder, evaltrail, output, root, text, wait_for};
+use crate::common::{TestWorkspace, both, copy_folder, evaltrail, output, root, text, wait_for};
 use crate::shards::answers;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -14,11 +14,11 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Cases `a` to `f` for an agent that answers the first three at once, and the others when the file `fast` is there.
-fn slow_place() -> Place {
+fn slow_workspace() -> TestWorkspace {
     let case = |id: &str| json!({"eval_id": id, "conversation": [{"user_content": {"role": "user", "parts": [{"text": id}]}}]});
     let cases: Vec<Value> = ["a", "b", "c", "d", "e", "f"].map(case).to_vec();
     let agent = "#!/bin/sh\nread request\ncase \"$request\" in *'\"a\"'*|*'\"b\"'*|*'\"c\"'*) ;; *) while [ ! -e fast ]; do sleep 0.05; done;; esac\necho '{\"response\": \"ok\", \"predicted_trajectory\": []}'\n";
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         (
             "s.evalset.json",
             json!({"eval_set_id": "s", "eval_cases": cases}).to_string(),
@@ -31,25 +31,25 @@ fn slow_place() -> Place {
         ("slow", agent.into()),
     ]);
     std::fs::set_permissions(
-        place.path().join("slow"),
+        workspace.path().join("slow"),
         std::fs::Permissions::from_mode(0o755),
     )
     .unwrap();
-    place
+    workspace
 }
 
 /// A machine with a folder of its own for evaltrail's files.
-fn machine(place: &Path, name: &str, args: &[&str]) -> Command {
-    let mut command = evaltrail(&place.join("homes").join(name));
+fn machine(workspace: &Path, name: &str, args: &[&str]) -> Command {
+    let mut command = evaltrail(&workspace.join("homes").join(name));
     command
-        .current_dir(place)
+        .current_dir(workspace)
         .args(args)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     command
 }
 
-fn pushing(place: &Path, name: &str) -> Command {
+fn pushing(workspace: &Path, name: &str) -> Command {
     let args = [
         "run",
         "s.evalset.json",
@@ -63,29 +63,33 @@ fn pushing(place: &Path, name: &str) -> Command {
         "--lease",
         "6s",
     ];
-    machine(place, name, &args)
+    machine(workspace, name, &args)
 }
 
 /// What `evaltrail runs` says about the runs that were pushed.
-fn board(place: &Path) -> Value {
-    let out = output(&mut machine(place, "board", &["runs", "runs", "--json"]));
+fn board(workspace: &Path) -> Value {
+    let out = output(&mut machine(
+        workspace,
+        "board",
+        &["runs", "runs", "--json"],
+    ));
     serde_json::from_str(&text(&out)).unwrap_or(Value::Null)
 }
 
-fn wait_until_pushed(place: &Path, attempts: u64) {
+fn wait_until_pushed(workspace: &Path, attempts: u64) {
     wait_for("the upload", PATIENCE, || {
-        (board(place)["totals"]["passed"].as_u64() == Some(attempts)).then_some(())
+        (board(workspace)["totals"]["passed"].as_u64() == Some(attempts)).then_some(())
     });
 }
 
 /// A machine that is killed loses only the case in flight: the same command on another one continues the shard.
 #[test]
 fn killed_machine_shard_is_resumed_elsewhere() {
-    let place = slow_place();
-    let mut first = pushing(place.path(), "first").spawn().unwrap();
-    wait_until_pushed(place.path(), 3);
+    let workspace = slow_workspace();
+    let mut first = pushing(workspace.path(), "first").spawn().unwrap();
+    wait_until_pushed(workspace.path(), 3);
     // Another machine with the same shard says so, and does nothing.
-    let second = output(&mut pushing(place.path(), "second"));
+    let second = output(&mut pushing(workspace.path(), "second"));
     assert_eq!(second.status.code(), Some(2), "{}", both(&second));
     assert!(
         both(&second).contains("is being run by"),
@@ -94,24 +98,24 @@ fn killed_machine_shard_is_resumed_elsewhere() {
     );
     first.kill().unwrap();
     first.wait().unwrap();
-    std::fs::write(place.path().join("fast"), "").unwrap();
-    let third = output(&mut pushing(place.path(), "third"));
+    std::fs::write(workspace.path().join("fast"), "").unwrap();
+    let third = output(&mut pushing(workspace.path(), "third"));
     assert_eq!(third.status.code(), Some(0), "{}", both(&third));
     assert!(
         both(&third).contains("3 of 6 cases are done"),
         "{}",
         both(&third)
     );
-    let board = board(place.path());
+    let board = board(workspace.path());
     assert_eq!(
         (&board["totals"]["passed"], &board["parts"][0]["state"]),
         (&json!(6), &json!("complete")),
         "{board}"
     );
-    let merged = output(&mut machine(place.path(), "me", &["merge", "runs"]));
+    let merged = output(&mut machine(workspace.path(), "me", &["merge", "runs"]));
     assert_eq!(merged.status.code(), Some(0), "{}", both(&merged));
     assert!(both(&merged).contains("6 of 6 cases"), "{}", both(&merged));
-    let last = output(&mut pushing(place.path(), "fourth"));
+    let last = output(&mut pushing(workspace.path(), "fourth"));
     assert!(both(&last).contains("is complete at"), "{}", both(&last));
     assert_eq!(
         last.status.code(),
@@ -124,18 +128,24 @@ fn killed_machine_shard_is_resumed_elsewhere() {
 /// The explorer shows what machines upload while it is open.
 #[test]
 fn explorer_refreshes_ongoing_pushed_run() {
-    let place = slow_place();
-    let mut machine = pushing(place.path(), "first").spawn().unwrap();
-    wait_until_pushed(place.path(), 3);
-    let home = place.path().join("homes/me");
+    let workspace = slow_workspace();
+    let mut machine = pushing(workspace.path(), "first").spawn().unwrap();
+    wait_until_pushed(workspace.path(), 3);
+    let home = workspace.path().join("homes/me");
     std::fs::create_dir_all(&home).unwrap();
     let program = env!("CARGO_BIN_EXE_evaltrail");
-    let mut explorer =
-        Terminal::start_in(program, &["./runs"], &home, (120, 30), place.path(), &[]);
+    let mut explorer = Terminal::start_in(
+        program,
+        &["./runs"],
+        &home,
+        (120, 30),
+        workspace.path(),
+        &[],
+    );
     explorer.wait_for("3 attempts left");
     explorer.keys("\x1b[B\r");
     explorer.wait_for("user  b");
-    std::fs::write(place.path().join("fast"), "").unwrap();
+    std::fs::write(workspace.path().join("fast"), "").unwrap();
     assert!(machine.wait().unwrap().success());
     explorer.keys("q");
     explorer.wait_for("all attempts ended");
@@ -159,19 +169,19 @@ fn explorer_refreshes_ongoing_pushed_run() {
 /// A shard is not green because its failures came before a take-over.
 #[test]
 fn failures_before_a_take_over_count() {
-    let place = slow_place();
-    let agent = std::fs::read_to_string(place.path().join("slow")).unwrap();
+    let workspace = slow_workspace();
+    let agent = std::fs::read_to_string(workspace.path().join("slow")).unwrap();
     // The case `a` calls a tool that is not expected.
     let wrong = "*'\"a\"'*) echo '{\"response\": \"ok\", \"predicted_trajectory\": [{\"tool_name\": \"t\", \"tool_input\": {}}]}'; exit;; *'\"b\"'*";
     let agent = agent.replace("*'\"a\"'*|*'\"b\"'*", wrong);
     assert!(agent.contains("exit;;"));
-    std::fs::write(place.path().join("slow"), agent).unwrap();
-    let mut first = pushing(place.path(), "first").spawn().unwrap();
-    wait_until_pushed(place.path(), 2);
+    std::fs::write(workspace.path().join("slow"), agent).unwrap();
+    let mut first = pushing(workspace.path(), "first").spawn().unwrap();
+    wait_until_pushed(workspace.path(), 2);
     first.kill().unwrap();
     first.wait().unwrap();
-    std::fs::write(place.path().join("fast"), "").unwrap();
-    let second = output(&mut pushing(place.path(), "second"));
+    std::fs::write(workspace.path().join("fast"), "").unwrap();
+    let second = output(&mut pushing(workspace.path(), "second"));
     assert!(
         both(&second).contains("of which 1 attempt did not pass"),
         "{}",
@@ -183,14 +193,14 @@ fn failures_before_a_take_over_count() {
         "the report has all: {}",
         both(&second)
     );
-    let again = output(&mut pushing(place.path(), "third"));
+    let again = output(&mut pushing(workspace.path(), "third"));
     assert!(
         both(&again).contains("6 cases, 1 attempt did not pass"),
         "{}",
         both(&again)
     );
     assert_eq!(again.status.code(), Some(1), "{}", both(&again));
-    let tolerant = output(pushing(place.path(), "fourth").args(["--max-failures", "1"]));
+    let tolerant = output(pushing(workspace.path(), "fourth").args(["--max-failures", "1"]));
     assert_eq!(
         tolerant.status.code(),
         Some(0),
@@ -199,7 +209,7 @@ fn failures_before_a_take_over_count() {
     );
 }
 
-fn scoring(place: &Path, name: &str, args: &[&str]) -> Output {
+fn scoring(workspace: &Path, name: &str, args: &[&str]) -> Output {
     let score = [
         "score",
         "answers.jsonl",
@@ -209,12 +219,12 @@ fn scoring(place: &Path, name: &str, args: &[&str]) -> Output {
         "--max-failures",
         "99",
     ];
-    output(&mut machine(place, name, &[&score[..], args].concat()))
+    output(&mut machine(workspace, name, &[&score[..], args].concat()))
 }
 
 /// The folder of the only run that was pushed.
-fn pushed_run(place: &Path) -> PathBuf {
-    let mut folders = std::fs::read_dir(place.join("runs"))
+fn pushed_run(workspace: &Path) -> PathBuf {
+    let mut folders = std::fs::read_dir(workspace.join("runs"))
         .unwrap()
         .map(|entry| entry.unwrap().path());
     folders
@@ -225,15 +235,19 @@ fn pushed_run(place: &Path) -> PathBuf {
 /// A mark is not believed: the results count.
 #[test]
 fn a_shard_without_its_results_is_not_complete() {
-    let place = answers(6);
-    assert_eq!(scoring(place.path(), "first", &[]).status.code(), Some(0));
-    std::fs::remove_file(pushed_run(place.path()).join("journal-0000000000000000.jsonl")).unwrap();
-    let state = board(place.path())["parts"][0]["state"]
+    let workspace = answers(6);
+    assert_eq!(
+        scoring(workspace.path(), "first", &[]).status.code(),
+        Some(0)
+    );
+    std::fs::remove_file(pushed_run(workspace.path()).join("journal-0000000000000000.jsonl"))
+        .unwrap();
+    let state = board(workspace.path())["parts"][0]["state"]
         .as_str()
         .unwrap()
         .to_string();
     assert_eq!(state, "marked as complete, but results are missing");
-    let again = scoring(place.path(), "second", &[]);
+    let again = scoring(workspace.path(), "second", &[]);
     assert!(
         both(&again).contains("the results of 6 of 6 cases are missing"),
         "{}",
@@ -259,14 +273,14 @@ fn a_shard_without_its_results_is_not_complete() {
 /// Whatever vanishes during a run is uploaded again at its end.
 #[test]
 fn deleted_push_target_is_recreated_at_end() {
-    let place = slow_place();
-    let run = pushing(place.path(), "first").spawn().unwrap();
-    wait_until_pushed(place.path(), 3);
-    std::fs::remove_dir_all(place.path().join("runs")).unwrap();
-    std::fs::write(place.path().join("fast"), "").unwrap();
+    let workspace = slow_workspace();
+    let run = pushing(workspace.path(), "first").spawn().unwrap();
+    wait_until_pushed(workspace.path(), 3);
+    std::fs::remove_dir_all(workspace.path().join("runs")).unwrap();
+    std::fs::write(workspace.path().join("fast"), "").unwrap();
     let run = run.wait_with_output().unwrap();
     assert_eq!(run.status.code(), Some(0), "{}", both(&run));
-    let merged = output(&mut machine(place.path(), "me", &["merge", "runs"]));
+    let merged = output(&mut machine(workspace.path(), "me", &["merge", "runs"]));
     assert!(both(&merged).contains("6 of 6 cases"), "{}", both(&merged));
     assert_eq!(merged.status.code(), Some(0), "{}", both(&merged));
 }
@@ -274,12 +288,12 @@ fn deleted_push_target_is_recreated_at_end() {
 /// The sample has a judge that replays a recording of the workspace.
 #[test]
 fn machines_can_use_different_folders() {
-    let places = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    let runs = places[0].path().join("runs");
-    for (number, place) in (1..).zip(&places) {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let runs = folders[0].path().join("runs");
+    for (number, folder) in (1..).zip(&folders) {
         copy_folder(
             &root().join("fixtures/workspace"),
-            &place.path().join("sample"),
+            &folder.path().join("sample"),
         );
         let shard = format!("{number}/2");
         let args = [
@@ -292,11 +306,11 @@ fn machines_can_use_different_folders() {
             "--push",
             runs.to_str().unwrap(),
         ];
-        let out = output(machine(place.path(), "home", &args).env("SAMPLE_PACE", "0"));
+        let out = output(machine(folder.path(), "home", &args).env("SAMPLE_PACE", "0"));
         assert!(matches!(out.status.code(), Some(0 | 1)), "{}", both(&out));
     }
     let merged = output(&mut machine(
-        places[0].path(),
+        folders[0].path(),
         "me",
         &["merge", "runs", "--into", "sample"],
     ));
@@ -308,8 +322,8 @@ fn machines_can_use_different_folders() {
 }
 
 #[test]
-fn places_that_are_wrong_are_refused() {
-    let place = answers(3);
+fn wrong_addresses_are_refused() {
+    let workspace = answers(3);
     for (to, words) in [
         (".", "the eval sets are there"),
         ("gs:/team/runs", "this kind of address is not known"),
@@ -319,15 +333,18 @@ fn places_that_are_wrong_are_refused() {
         ),
     ] {
         let out = output(&mut machine(
-            place.path(),
+            workspace.path(),
             "home",
             &["score", "answers.jsonl", "-q", "--push", to],
         ));
         assert_eq!(out.status.code(), Some(2), "{to}: {}", both(&out));
         assert!(both(&out).contains(words), "{to}: {}", both(&out));
     }
-    assert_eq!(scoring(place.path(), "first", &[]).status.code(), Some(0));
-    let other = scoring(place.path(), "second", &["--shard", "1/2"]);
+    assert_eq!(
+        scoring(workspace.path(), "first", &[]).status.code(),
+        Some(0)
+    );
+    let other = scoring(workspace.path(), "second", &["--shard", "1/2"]);
     assert_eq!(other.status.code(), Some(2), "{}", both(&other));
     assert!(
         both(&other).contains("it is the place of another run"),
@@ -339,20 +356,20 @@ fn places_that_are_wrong_are_refused() {
 /// A machine that the system ends with SIGTERM gives its shard up, so that another one need not wait for it.
 #[test]
 fn released_shard_is_resumed_immediately() {
-    let place = slow_place();
-    let first = pushing(place.path(), "first").spawn().unwrap();
-    wait_until_pushed(place.path(), 3);
+    let workspace = slow_workspace();
+    let first = pushing(workspace.path(), "first").spawn().unwrap();
+    wait_until_pushed(workspace.path(), 3);
     let pid = rustix::process::Pid::from_child(&first);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     let first = first.wait_with_output().unwrap();
     assert_eq!(first.status.code(), Some(130), "{}", both(&first));
-    let state = board(place.path())["parts"][0]["state"]
+    let state = board(workspace.path())["parts"][0]["state"]
         .as_str()
         .unwrap()
         .to_string();
     assert!(state.contains("interrupted"), "{state}");
-    std::fs::write(place.path().join("fast"), "").unwrap();
-    let second = output(&mut pushing(place.path(), "second"));
+    std::fs::write(workspace.path().join("fast"), "").unwrap();
+    let second = output(&mut pushing(workspace.path(), "second"));
     assert_eq!(second.status.code(), Some(0), "{}", both(&second));
     assert!(
         !both(&second).contains("waiting for a heartbeat"),
@@ -366,7 +383,7 @@ fn released_shard_is_resumed_immediately() {
     );
 }
 
-fn worker(place: &Path, number: usize) -> Child {
+fn worker(workspace: &Path, number: usize) -> Child {
     let report = format!("json=report{number}.json");
     let args = [
         "score",
@@ -379,7 +396,9 @@ fn worker(place: &Path, number: usize) -> Child {
         "--report",
         &report,
     ];
-    machine(place, &number.to_string(), &args).spawn().unwrap()
+    machine(workspace, &number.to_string(), &args)
+        .spawn()
+        .unwrap()
 }
 
 /// The status of each case of a report.
@@ -403,11 +422,11 @@ fn machine_that_cannot_record_skips_queue() {
     let (faulty, healthy) = (answers(12), answers(12));
     let runs = healthy.path().join("runs");
     std::fs::write(faulty.path().join(".evaltrail"), "not a folder").unwrap();
-    let take = |place: &Path| {
+    let take = |workspace: &Path| {
         // A path with `..` is that of the same folder.
         let to = runs.join("../runs");
         output(&mut machine(
-            place,
+            workspace,
             "home",
             &[
                 "score",
@@ -438,14 +457,16 @@ fn machine_that_cannot_record_skips_queue() {
 #[test]
 fn queue_has_one_result_per_case_after_kills() {
     const CASES: usize = 600;
-    let place = answers(CASES);
+    let workspace = answers(CASES);
     let one = output(&mut machine(
-        place.path(),
+        workspace.path(),
         "one",
         &["score", "answers.jsonl", "-q", "--report", "json=one.json"],
     ));
     assert_eq!(one.status.code(), Some(1), "{}", both(&one));
-    let mut workers: Vec<Child> = (0..8).map(|number| worker(place.path(), number)).collect();
+    let mut workers: Vec<Child> = (0..8)
+        .map(|number| worker(workspace.path(), number))
+        .collect();
     let done = || {
         // A machine that is killed may leave a temporary file of the store.
         let is_mark = |entry: &std::fs::DirEntry| entry.file_name().len() == 7;
@@ -453,7 +474,7 @@ fn queue_has_one_result_per_case_after_kills() {
             let marks = std::fs::read_dir(entry.path().join("done")).ok()?;
             Some(marks.filter_map(Result::ok).filter(is_mark).count())
         };
-        let entries = std::fs::read_dir(place.path().join("runs/queue"))
+        let entries = std::fs::read_dir(workspace.path().join("runs/queue"))
             .into_iter()
             .flatten();
         entries
@@ -467,7 +488,7 @@ fn queue_has_one_result_per_case_after_kills() {
         gone.wait().unwrap();
     }
     assert!(done() < CASES, "some are left");
-    let expected = statuses(&place.path().join("one.json"));
+    let expected = statuses(&workspace.path().join("one.json"));
     for (worker, number) in workers.into_iter().zip(3..) {
         let ended = worker.wait_with_output().unwrap();
         assert_eq!(
@@ -482,14 +503,14 @@ fn queue_has_one_result_per_case_after_kills() {
             both(&ended)
         );
         assert_eq!(
-            statuses(&place.path().join(format!("report{number}.json"))),
+            statuses(&workspace.path().join(format!("report{number}.json"))),
             expected
         );
     }
     assert_eq!(done(), CASES);
     // A worker that comes late has nothing to do, and reports the same.
     let late = output(&mut machine(
-        place.path(),
+        workspace.path(),
         "late",
         &["score", "answers.jsonl", "-q", "--queue", "runs"],
     ));
@@ -500,12 +521,12 @@ fn queue_has_one_result_per_case_after_kills() {
     );
     // The files of another plan do not belong to this queue.
     std::fs::write(
-        place.path().join("test_config.json"),
+        workspace.path().join("test_config.json"),
         json!({"criteria": {"response_match_score": 0.5}}).to_string(),
     )
     .unwrap();
     let other = output(&mut machine(
-        place.path(),
+        workspace.path(),
         "other",
         &["score", "answers.jsonl", "-q", "--queue", "runs"],
     ));

@@ -53,9 +53,9 @@ fn script(folder: &Path, text: &str) -> PathBuf {
 
 #[test]
 fn launcher_forwards_args_exit_codes_signals() {
-    let place = tempfile::tempdir().unwrap();
+    let temp_folder = tempfile::tempdir().unwrap();
     let program = "#!/bin/sh\nif [ \"$1\" = wait ]; then trap 'echo told; exit 130' TERM; touch \"$2\"; while :; do sleep 0.05; done; fi\necho \"$# $1 $2\"; exit 7\n";
-    let Some(folder) = installed(&script(place.path(), program)) else {
+    let Some(folder) = installed(&script(temp_folder.path(), program)) else {
         return;
     };
     let launcher = folder.path().join("node_modules/.bin/evaltrail");
@@ -103,9 +103,9 @@ fn npm_demo_starts_and_uninstalls_cleanly() {
         println!("SKIPPED: strip is not installed");
         return;
     }
-    let place = tempfile::tempdir().unwrap();
+    let temp_folder = tempfile::tempdir().unwrap();
     // Packing the debug information would take half a minute.
-    let program = place.path().join("evaltrail");
+    let program = temp_folder.path().join("evaltrail");
     let stripped = output(
         Command::new("strip")
             .arg("-o")

@@ -1,20 +1,20 @@
 //! Numbers that are none, unknown numbers, and statistics, with the real binary and real programs.
 #![cfg(unix)]
 
-use crate::common::{Place, both, evaltrail, output, text};
+use crate::common::{TestWorkspace, both, evaltrail, output, text};
 use serde_json::{Value, json};
 use std::process::Output;
 
-fn call(place: &Place, args: &[&str]) -> Output {
+fn call(workspace: &TestWorkspace, args: &[&str]) -> Output {
     output(
-        evaltrail(&place.path().join("home"))
+        evaltrail(&workspace.path().join("home"))
             .args(args)
-            .current_dir(place.path()),
+            .current_dir(workspace.path()),
     )
 }
 
-fn report(place: &Place, args: &[&str]) -> Value {
-    let ran = call(place, &[args, &["--json", "-q"]].concat());
+fn report(workspace: &TestWorkspace, args: &[&str]) -> Value {
+    let ran = call(workspace, &[args, &["--json", "-q"]].concat());
     serde_json::from_str(&text(&ran)).unwrap_or_else(|_| panic!("{}", both(&ran)))
 }
 
@@ -44,9 +44,9 @@ fn case(id: &str, prompt: &str, state: Value) -> Value {
     }]})
 }
 
-fn with_agent(cases: &[Value]) -> Place {
+fn with_agent(cases: &[Value]) -> TestWorkspace {
     let set = json!({"eval_set_id": "s", "eval_cases": cases});
-    Place::new(&[
+    TestWorkspace::new(&[
         ("s.evalset.json", set.to_string()),
         ("agent.py", AGENT.into()),
     ])
@@ -63,7 +63,7 @@ const RUN: &[&str] = &[
 #[test]
 fn the_final_session_state_of_a_case_decides() {
     let oslo = || json!({"last_city": "Oslo"});
-    let place = with_agent(&[
+    let workspace = with_agent(&[
         case(
             "same",
             r#"state {"last_city": "Oslo", "preferred_units": "celsius"}"#,
@@ -74,7 +74,7 @@ fn the_final_session_state_of_a_case_decides() {
         case("unknown", "no state", oslo()),
         case("undeclared", r#"state {"x": 1}"#, json!({})),
     ]);
-    let found = report(&place, RUN);
+    let found = report(&workspace, RUN);
     let statuses: Vec<(&str, &str, u64)> = found["cases"]
         .as_array()
         .unwrap()
@@ -99,7 +99,7 @@ fn the_final_session_state_of_a_case_decides() {
             ("undeclared", "passed", passed_in_adk),
         ]
     );
-    let shown = text(&call(&place, RUN));
+    let shown = text(&call(&workspace, RUN));
     assert!(
         shown.contains("last_city: expected \"Oslo\", got \"Rome\""),
         "{shown}"
@@ -107,8 +107,12 @@ fn the_final_session_state_of_a_case_decides() {
     assert!(shown.contains("ADK status: passed"), "{shown}");
     let config = json!({"criteria": {"response_match_score": 0.8,
         "session_state_match": {"threshold": 1, "mode": "exact"}}});
-    std::fs::write(place.path().join("test_config.json"), config.to_string()).unwrap();
-    let exact = report(&place, RUN);
+    std::fs::write(
+        workspace.path().join("test_config.json"),
+        config.to_string(),
+    )
+    .unwrap();
+    let exact = report(&workspace, RUN);
     assert_eq!(
         exact["cases"][0]["status"], "failed",
         "another entry is an error on request"
@@ -119,8 +123,8 @@ fn the_final_session_state_of_a_case_decides() {
 /// What such an agent spends is not known: it is no 0. How it ran is in the summary, as in Vertex's.
 #[test]
 fn unknown_counts_of_a_run_are_absent() {
-    let place = with_agent(&[case("a", "x", json!({})), case("b", "y", json!({}))]);
-    let found = report(&place, RUN);
+    let workspace = with_agent(&[case("a", "x", json!({})), case("b", "y", json!({}))]);
+    let found = report(&workspace, RUN);
     let summary = &found["summary"]["metrics"];
     for name in ["inference_call_count_v1", "token_usage_v1"] {
         let of = named(summary, name);
@@ -141,7 +145,7 @@ fn unknown_counts_of_a_run_are_absent() {
         "{latency}"
     );
     assert_eq!(named(summary, "failure")["mean"], 0.0);
-    let shown = text(&call(&place, RUN));
+    let shown = text(&call(&workspace, RUN));
     assert!(
         shown.contains("latency_in_seconds") && shown.contains("failure"),
         "{shown}"
@@ -152,9 +156,9 @@ fn unknown_counts_of_a_run_are_absent() {
 #[test]
 fn errors_count_for_every_metric() {
     let agent = "import sys\nsys.exit(3)\n";
-    let place = with_agent(&[case("a", "x", json!({})), case("b", "y", json!({}))]);
-    std::fs::write(place.path().join("agent.py"), agent).unwrap();
-    let found = report(&place, &[RUN, &["--retries", "0"]].concat());
+    let workspace = with_agent(&[case("a", "x", json!({})), case("b", "y", json!({}))]);
+    std::fs::write(workspace.path().join("agent.py"), agent).unwrap();
+    let found = report(&workspace, &[RUN, &["--retries", "0"]].concat());
     for name in [
         "response_match_score",
         "tool_call_count_v1",
@@ -187,7 +191,7 @@ fn a_number_that_is_none_never_passes() {
     let config = "[metrics.printed]\nkind = \"command\"\ncommand = \"echo NaN\"\nthreshold = 0.0\n\
         [metrics.endless]\nkind = \"command\"\ncommand = \"echo Infinity\"\nthreshold = 0.0\n\
         [metrics.returned]\nkind = \"python\"\nfunction = \"mine.returned\"\nthreshold = 0.0\n";
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         (
             "rows.jsonl",
             lines(&[row("a", json!({})), row("b", json!({}))]),
@@ -198,7 +202,7 @@ fn a_number_that_is_none_never_passes() {
         ),
         ("evaltrail.toml", config.into()),
     ]);
-    let found = report(&place, &["score", "rows.jsonl", "--trust"]);
+    let found = report(&workspace, &["score", "rows.jsonl", "--trust"]);
     for name in ["printed", "endless", "returned"] {
         let one = named(&found["cases"][0]["metrics"], name);
         assert_eq!(
@@ -226,8 +230,8 @@ fn score_columns_are_finite_or_explained() {
     let columns = "\"quality/score\": NaN, \"safety/score\": Infinity, \"fluency/score\": 0.5";
     let text =
         lines(&[row("a", json!({}))]).replace("\"prompt\"", &format!("{columns}, \"prompt\""));
-    let place = Place::new(&[("rows.jsonl", text)]);
-    let found = report(&place, &["score", "rows.jsonl"]);
+    let workspace = TestWorkspace::new(&[("rows.jsonl", text)]);
+    let found = report(&workspace, &["score", "rows.jsonl"]);
     let of = |name: &str| named(&found["cases"][0]["metrics"], name).clone();
     assert_eq!(of("fluency")["score"], 0.5);
     let listed = found["cases"][0]["metrics"].as_array().unwrap();
@@ -252,10 +256,10 @@ fn score_columns_are_finite_or_explained() {
     );
 }
 
-/// A duration that cannot be one is refused with its place, and unknown durations and failures are no numbers.
+/// A duration that cannot be one is refused with its position, and unknown durations and failures are no numbers.
 #[test]
 fn durations_are_plausible_or_refused() {
-    let place = Place::new(&[(
+    let workspace = TestWorkspace::new(&[(
         "rows.jsonl",
         lines(&[
             row("good", json!({"latency_in_seconds": 1.5})),
@@ -267,7 +271,7 @@ fn durations_are_plausible_or_refused() {
         ]),
     )]);
     let found = report(
-        &place,
+        &workspace,
         &[
             "score",
             "rows.jsonl",
@@ -304,12 +308,12 @@ fn durations_are_plausible_or_refused() {
 /// What was asked for and could not be computed stays in the table, with the reason.
 #[test]
 fn a_requested_metric_does_not_vanish() {
-    let place = Place::new(&[(
+    let workspace = TestWorkspace::new(&[(
         "rows.jsonl",
         lines(&[row("a", json!({})), row("b", json!({}))]),
     )]);
     let shown = text(&call(
-        &place,
+        &workspace,
         &[
             "score",
             "rows.jsonl",
@@ -335,8 +339,11 @@ fn a_requested_metric_does_not_vanish() {
 /// No other line of the output has the score of a metric that does not decide.
 #[test]
 fn requested_metric_of_single_case_is_in_table() {
-    let place = Place::new(&[("rows.jsonl", lines(&[row("a", json!({}))]))]);
-    let shown = text(&call(&place, &["score", "rows.jsonl", "--metric", "bleu"]));
+    let workspace = TestWorkspace::new(&[("rows.jsonl", lines(&[row("a", json!({}))]))]);
+    let shown = text(&call(
+        &workspace,
+        &["score", "rows.jsonl", "--metric", "bleu"],
+    ));
     let line = shown
         .lines()
         .find(|line| line.starts_with("bleu"))
@@ -348,11 +355,11 @@ fn requested_metric_of_single_case_is_in_table() {
 #[test]
 fn failed_score_is_not_rounded_to_threshold() {
     let config = "[metrics.share]\nkind = \"command\"\ncommand = \"echo 0.6666666666666666\"\nthreshold = 0.67\n";
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         ("rows.jsonl", lines(&[row("a", json!({}))])),
         ("evaltrail.toml", config.into()),
     ]);
-    let shown = text(&call(&place, &["score", "rows.jsonl", "--trust"]));
+    let shown = text(&call(&workspace, &["score", "rows.jsonl", "--trust"]));
     assert!(
         shown.contains("✗ rows › a  share is 0.667, 0.67 is needed"),
         "{shown}"
@@ -361,7 +368,7 @@ fn failed_score_is_not_rounded_to_threshold() {
 
 #[test]
 fn unreachable_threshold_is_warned_about() {
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         ("rows.jsonl", lines(&[row("a", json!({}))])),
         (
             "config.json",
@@ -369,14 +376,17 @@ fn unreachable_threshold_is_warned_about() {
         ),
     ]);
     let warning = "no score of response_match_score reaches the threshold 1.5";
-    let ran = call(&place, &["score", "rows.jsonl", "--config", "config.json"]);
+    let ran = call(
+        &workspace,
+        &["score", "rows.jsonl", "--config", "config.json"],
+    );
     assert!(both(&ran).contains(warning), "{}", both(&ran));
     std::fs::rename(
-        place.path().join("config.json"),
-        place.path().join("test_config.json"),
+        workspace.path().join("config.json"),
+        workspace.path().join("test_config.json"),
     )
     .unwrap();
-    let checked = call(&place, &["check", "test_config.json"]);
+    let checked = call(&workspace, &["check", "test_config.json"]);
     assert!(both(&checked).contains(warning), "{}", both(&checked));
 }
 
@@ -386,11 +396,11 @@ fn repeated_cases_are_counted_once() {
     // The agent passes in its first attempt only.
     let agent = "import json, os, sys\nfor line in sys.stdin:\n    first = not os.path.exists('seen')\n    open('seen', 'w')\n    \
         print(json.dumps({'response': 'x' if first else 'z', 'predicted_trajectory': []}), flush=True)\n";
-    let place = with_agent(&[case("a", "x", json!({}))]);
-    std::fs::write(place.path().join("agent.py"), agent).unwrap();
+    let workspace = with_agent(&[case("a", "x", json!({}))]);
+    std::fs::write(workspace.path().join("agent.py"), agent).unwrap();
     let reports = ["--report", "html=r.html", "--report", "markdown=r.md"];
     let found = report(
-        &place,
+        &workspace,
         &[RUN, &["--repeat", "4", "-j", "1"], &reports].concat(),
     );
     let summary = &found["summary"];
@@ -404,7 +414,7 @@ fn repeated_cases_are_counted_once() {
         (&json!(0.25), &json!(1)),
         "{summary}"
     );
-    let read = |name: &str| std::fs::read_to_string(place.path().join(name)).unwrap();
+    let read = |name: &str| std::fs::read_to_string(workspace.path().join(name)).unwrap();
     for page in [read("r.html"), read("r.md")] {
         assert!(
             page.contains("pass@k") && page.contains("1 case is flaky"),

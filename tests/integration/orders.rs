@@ -1,7 +1,7 @@
 //! The explorer with messages in random order: changed files, late and reordered results of effects, runs, past
 //! results, what-ifs and keys. At the end nothing is lost and nothing is stale. A failing seed is printed.
 
-use crate::common::Place;
+use crate::common::TestWorkspace;
 use evaltrail::explorer::{
     CaseRef, Effect, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunMsg, SetEffect, SetLoaded,
     SetMsg, parse_key, reevaluated, requested_cases, rescored, update,
@@ -98,7 +98,7 @@ fn attempt(key: AttemptKey, id: &str, expected: u32, actual: u32) -> Arc<EndedAt
 
 struct World {
     rng: StdRng,
-    place: Place,
+    workspace: TestWorkspace,
     sets: Vec<SetPath>,
     disk: Vec<Cases>,
     model: Model,
@@ -129,15 +129,15 @@ impl World {
             .zip(&disk)
             .map(|(name, cases)| (*name, text(cases)))
             .collect();
-        let place = Place::new(&files);
+        let workspace = TestWorkspace::new(&files);
         let sets: Vec<SetPath> = SETS
             .iter()
-            .map(|name| SetPath::of_file(&place.path().join(name), place.path()))
+            .map(|name| SetPath::of_file(&workspace.path().join(name), workspace.path()))
             .collect();
         let model = Model::new("w".into(), sets.clone(), (120, 40));
         let mut world = World {
             rng,
-            place,
+            workspace,
             sets,
             disk,
             model,
@@ -176,7 +176,7 @@ impl World {
                 cases[at].1 = self.rng.random_range(0..4);
             }
         }
-        std::fs::write(self.place.path().join(SETS[set]), text(&self.disk[set])).unwrap();
+        std::fs::write(self.workspace.path().join(SETS[set]), text(&self.disk[set])).unwrap();
         self.answers.push(Msg::Sets(SetMsg::FilesChanged));
     }
 

@@ -1,19 +1,19 @@
 //! Files that the user names: reports, recordings and exports. A link at their paths may be another person's.
 #![cfg(unix)]
 
-use crate::common::{Place, both, evaltrail, output};
+use crate::common::{TestWorkspace, both, evaltrail, output};
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Output;
 
-fn place() -> Place {
+fn workspace() -> TestWorkspace {
     let case = json!({"eval_id": "a", "conversation": [{
         "user_content": {"role": "user", "parts": [{"text": "hi"}]},
         "final_response": {"role": "model", "parts": [{"text": "hello"}]},
     }]});
     let agent = "[agents.known]\nkind = \"replay\"\nrecording = \"r.jsonl\"\nspeed = 0\nfallback = \"hello\"\n";
-    Place::new(&[
+    TestWorkspace::new(&[
         (
             "w/s.evalset.json",
             json!({"eval_set_id": "s", "eval_cases": [case]}).to_string(),
@@ -36,31 +36,31 @@ fn place() -> Place {
     ])
 }
 
-fn run(place: &Place, args: &[&str]) -> Output {
+fn run(workspace: &TestWorkspace, args: &[&str]) -> Output {
     output(
-        evaltrail(&place.path().join("home"))
+        evaltrail(&workspace.path().join("home"))
             .args(args)
-            .current_dir(place.path().join("w")),
+            .current_dir(workspace.path().join("w")),
     )
 }
 
 #[test]
 fn outputs_through_outside_link_are_refused() {
-    let place = place();
-    let (folder, outside) = (place.path().join("w"), place.path().join("outside"));
+    let workspace = workspace();
+    let (folder, outside) = (workspace.path().join("w"), workspace.path().join("outside"));
     let mine = outside.join("mine");
     symlink(&mine, folder.join("link")).unwrap();
     symlink(&mine, folder.join("link.evalset.json")).unwrap();
     // A folder that is a link, as in a repository that contains one in place of the folder of reports.
     symlink(&outside, folder.join("reports")).unwrap();
-    let recorded = run(&place, &["run", "s.evalset.json", "--trust"]);
+    let recorded = run(&workspace, &["run", "s.evalset.json", "--trust"]);
     assert_eq!(recorded.status.code(), Some(0), "{}", both(&recorded));
-    let ended = |place: &Place| {
-        fs::read_dir(place.path().join("w/.evaltrail/runs"))
+    let ended = |workspace: &TestWorkspace| {
+        fs::read_dir(workspace.path().join("w/.evaltrail/runs"))
             .unwrap()
             .count()
     };
-    let runs = ended(&place);
+    let runs = ended(&workspace);
     for args in [
         vec!["run", "s.evalset.json", "--trust", "--report", "json=link"],
         vec![
@@ -98,7 +98,7 @@ fn outputs_through_outside_link_are_refused() {
         vec!["new", "reports/new.evalset.json:case", "--user", "hi"],
         vec!["demo", "--to", "reports/demo"],
     ] {
-        let refused = run(&place, &args);
+        let refused = run(&workspace, &args);
         assert_eq!(
             refused.status.code(),
             Some(2),
@@ -114,7 +114,7 @@ fn outputs_through_outside_link_are_refused() {
     assert_eq!(fs::read_to_string(&mine).unwrap(), "mine");
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
     assert_eq!(
-        ended(&place),
+        ended(&workspace),
         runs,
         "a report that cannot be written is reported before the run"
     );
@@ -122,12 +122,12 @@ fn outputs_through_outside_link_are_refused() {
 
 #[test]
 fn inside_link_and_stdout_are_written() {
-    let place = place();
-    let folder = place.path().join("w");
+    let workspace = workspace();
+    let folder = workspace.path().join("w");
     symlink("target.json", folder.join("link.json")).unwrap();
     fs::write(folder.join("target.json"), "before").unwrap();
     let linked = run(
-        &place,
+        &workspace,
         &[
             "run",
             "s.evalset.json",
@@ -144,8 +144,8 @@ fn inside_link_and_stdout_are_written() {
             .contains("\"summary\"")
     );
     // Standard output is a file outside of the folder, as after `> file`.
-    let file = fs::File::create(place.path().join("outside/redirected")).unwrap();
-    let mut command = evaltrail(&place.path().join("home"));
+    let file = fs::File::create(workspace.path().join("outside/redirected")).unwrap();
+    let mut command = evaltrail(&workspace.path().join("home"));
     command.args([
         "run",
         "s.evalset.json",
@@ -157,7 +157,7 @@ fn inside_link_and_stdout_are_written() {
     let streamed = output(command.stdout(file).current_dir(&folder));
     assert_eq!(streamed.status.code(), Some(0), "{}", both(&streamed));
     assert!(
-        fs::read_to_string(place.path().join("outside/redirected"))
+        fs::read_to_string(workspace.path().join("outside/redirected"))
             .unwrap()
             .contains("response_match_score")
     );

@@ -1,6 +1,6 @@
 //! Results that evaltrail wrote into a workspace are not listed as data sets, and open by name.
 
-use crate::common::{Place, both, evaltrail, output, text};
+use crate::common::{TestWorkspace, both, evaltrail, output, text};
 use serde_json::{Value, json};
 
 fn rows() -> String {
@@ -12,16 +12,16 @@ fn rows() -> String {
     (0..3).map(|case| format!("{}\n", row(case))).collect()
 }
 
-fn listed(place: &Place) -> Vec<String> {
-    listed_by("home", place)
+fn listed(workspace: &TestWorkspace) -> Vec<String> {
+    listed_by("home", workspace)
 }
 
 /// The sets that a user with this home folder sees.
-fn listed_by(home: &str, place: &Place) -> Vec<String> {
+fn listed_by(home: &str, workspace: &TestWorkspace) -> Vec<String> {
     let ran = output(
-        evaltrail(&place.path().join(home))
+        evaltrail(&workspace.path().join(home))
             .args(["list", "--json", "."])
-            .current_dir(place.path()),
+            .current_dir(workspace.path()),
     );
     let list: Value =
         serde_json::from_str(&text(&ran)).unwrap_or_else(|_| panic!("{}", both(&ran)));
@@ -44,9 +44,9 @@ const REPORTS: &[(&str, &str)] = &[
     ("markdown", "out/md.test.json"),
 ];
 
-fn written() -> Place {
-    let place = Place::new(&[("rows.jsonl", rows()), ("out/.keep", String::new())]);
-    let mut command = evaltrail(&place.path().join("home"));
+fn written() -> TestWorkspace {
+    let workspace = TestWorkspace::new(&[("rows.jsonl", rows()), ("out/.keep", String::new())]);
+    let mut command = evaltrail(&workspace.path().join("home"));
     command.args([
         "score",
         "rows.jsonl",
@@ -56,53 +56,57 @@ fn written() -> Place {
     for (format, file) in REPORTS {
         command.args(["--report", &format!("{format}={file}")]);
     }
-    let ran = output(command.current_dir(place.path()));
+    let ran = output(command.current_dir(workspace.path()));
     assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
-    place
+    workspace
 }
 
 /// Reports from a CI system or another user: no record of this user has them.
 #[test]
 fn reports_by_other_users_are_no_data_sets() {
-    let place = written();
-    assert_eq!(listed_by("other", &place), ["rows.jsonl"]);
+    let workspace = written();
+    assert_eq!(listed_by("other", &workspace), ["rows.jsonl"]);
 }
 
 #[test]
 fn reports_are_no_data_sets_wherever_they_lie() {
-    let place = written();
-    assert_eq!(listed(&place), ["rows.jsonl"]);
-    std::fs::create_dir(place.path().join("elsewhere")).unwrap();
+    let workspace = written();
+    assert_eq!(listed(&workspace), ["rows.jsonl"]);
+    std::fs::create_dir(workspace.path().join("elsewhere")).unwrap();
     for (_, file) in REPORTS {
         let name = file.trim_start_matches("out/").replace('.', "_copy.");
         std::fs::rename(
-            place.path().join(file),
-            place.path().join("elsewhere").join(name),
+            workspace.path().join(file),
+            workspace.path().join("elsewhere").join(name),
         )
         .unwrap();
     }
-    assert_eq!(listed(&place), ["rows.jsonl"]);
+    assert_eq!(listed(&workspace), ["rows.jsonl"]);
 }
 
 /// The same content in another form: no record has its digest.
 #[test]
 fn reencoded_reports_are_no_data_sets() {
-    let place = written();
+    let workspace = written();
     let exported = output(
-        evaltrail(&place.path().join("home"))
+        evaltrail(&workspace.path().join("home"))
             .args(["export", "last", "-o", "out/export.evaltrail"])
-            .current_dir(place.path()),
+            .current_dir(workspace.path()),
     );
     assert_eq!(exported.status.code(), Some(0), "{}", both(&exported));
-    let run = std::fs::read_dir(place.path().join(".evaltrail/runs"))
+    let run = std::fs::read_dir(workspace.path().join(".evaltrail/runs"))
         .unwrap()
         .next()
         .unwrap()
         .unwrap();
     for file in ["journal.jsonl", "run.json"] {
-        std::fs::copy(run.path().join(file), place.path().join("out").join(file)).unwrap();
+        std::fs::copy(
+            run.path().join(file),
+            workspace.path().join("out").join(file),
+        )
+        .unwrap();
     }
-    let forms = place.path().join("forms");
+    let forms = workspace.path().join("forms");
     std::fs::create_dir(&forms).unwrap();
     let mut files: Vec<&str> = REPORTS
         .iter()
@@ -110,7 +114,7 @@ fn reencoded_reports_are_no_data_sets() {
         .collect();
     files.extend(["export.evaltrail", "journal.jsonl", "run.json"]);
     for file in files {
-        let bytes = std::fs::read(place.path().join("out").join(file)).unwrap();
+        let bytes = std::fs::read(workspace.path().join("out").join(file)).unwrap();
         let write = |name: String, bytes: &[u8]| std::fs::write(forms.join(name), bytes).unwrap();
         if file != "export.evaltrail" {
             write(format!("packed_{file}.gz"), &packed(&bytes));
@@ -143,7 +147,7 @@ fn reencoded_reports_are_no_data_sets() {
             json!(values).to_string().as_bytes(),
         );
     }
-    assert_eq!(listed_by("other", &place), ["rows.jsonl"]);
+    assert_eq!(listed_by("other", &workspace), ["rows.jsonl"]);
 }
 
 fn packed(bytes: &[u8]) -> Vec<u8> {
@@ -171,47 +175,51 @@ fn sorted(value: &Value) -> Value {
 /// A table in Vertex's format that another program wrote, and a report without the column that marks it, are data sets.
 #[test]
 fn tables_of_other_programs_are_data_sets() {
-    let place = written();
-    let report = std::fs::read_to_string(place.path().join("out/table.jsonl")).unwrap();
+    let workspace = written();
+    let report = std::fs::read_to_string(workspace.path().join("out/table.jsonl")).unwrap();
     let marked = format!("\"evaltrail\":\"{}\",", env!("CARGO_PKG_VERSION"));
     assert!(report.lines().all(|row| row.contains(&marked)), "{report}");
     let theirs = report.replace("question", "ask").replace(&marked, "");
-    std::fs::write(place.path().join("theirs.jsonl"), theirs).unwrap();
-    assert_eq!(listed(&place), ["rows.jsonl", "theirs.jsonl"]);
+    std::fs::write(workspace.path().join("theirs.jsonl"), theirs).unwrap();
+    assert_eq!(listed(&workspace), ["rows.jsonl", "theirs.jsonl"]);
 }
 
 #[test]
 fn own_journals_and_recordings_are_no_data_sets() {
-    let place = written();
-    let run = std::fs::read_dir(place.path().join(".evaltrail/runs"))
+    let workspace = written();
+    let run = std::fs::read_dir(workspace.path().join(".evaltrail/runs"))
         .unwrap()
         .next()
         .unwrap()
         .unwrap();
     std::fs::copy(
         run.path().join("journal.jsonl"),
-        place.path().join("a.evalset.json"),
+        workspace.path().join("a.evalset.json"),
     )
     .unwrap();
     std::fs::write(
-        place.path().join("b.evalset.json"),
+        workspace.path().join("b.evalset.json"),
         "{\"eval_id\":\"c0\",\"turns\":[{\"prompt\":\"x\",\"events\":[]}]}\n",
     )
     .unwrap();
     let result = r#"{"eval_set_result_id": "a_s_1", "eval_set_id": "s", "eval_case_results": []}"#;
-    std::fs::write(place.path().join("c.evalset.json"), result).unwrap();
-    std::fs::write(place.path().join("d.json.gz"), packed(result.as_bytes())).unwrap();
-    assert_eq!(listed(&place), ["rows.jsonl"]);
+    std::fs::write(workspace.path().join("c.evalset.json"), result).unwrap();
+    std::fs::write(
+        workspace.path().join("d.json.gz"),
+        packed(result.as_bytes()),
+    )
+    .unwrap();
+    assert_eq!(listed(&workspace), ["rows.jsonl"]);
 }
 
 #[test]
 fn reports_open_by_name() {
-    let place = written();
+    let workspace = written();
     for file in ["out/r.csv", "out/table.jsonl", "out/result.json"] {
         let ran = output(
-            evaltrail(&place.path().join("home"))
+            evaltrail(&workspace.path().join("home"))
                 .args(["list", "--json", file])
-                .current_dir(place.path()),
+                .current_dir(workspace.path()),
         );
         let list: Value =
             serde_json::from_str(&text(&ran)).unwrap_or_else(|_| panic!("{}", both(&ran)));
@@ -222,23 +230,23 @@ fn reports_open_by_name() {
 /// Also packed, or in another encoding.
 #[test]
 fn reports_that_name_their_run_open_it() {
-    let place = written();
+    let workspace = written();
     let open = |file: &str| {
-        let mut command = evaltrail(&place.path().join("home"));
+        let mut command = evaltrail(&workspace.path().join("home"));
         both(&output(
-            command.args(["open", file]).current_dir(place.path()),
+            command.args(["open", file]).current_dir(workspace.path()),
         ))
     };
     for (format, file) in REPORTS
         .iter()
         .filter(|(format, _)| ["json", "evaluation-result", "html"].contains(format))
     {
-        let bytes = std::fs::read(place.path().join(file)).unwrap();
+        let bytes = std::fs::read(workspace.path().join(file)).unwrap();
         let units = String::from_utf8(bytes.clone()).unwrap();
         let units = units.encode_utf16().flat_map(u16::to_le_bytes);
         let wide: Vec<u8> = [0xff, 0xfe].into_iter().chain(units).collect();
-        std::fs::write(place.path().join("out/packed"), packed(&bytes)).unwrap();
-        std::fs::write(place.path().join("out/wide"), wide).unwrap();
+        std::fs::write(workspace.path().join("out/packed"), packed(&bytes)).unwrap();
+        std::fs::write(workspace.path().join("out/wide"), wide).unwrap();
         for file in [file, "out/packed", "out/wide"] {
             // There is no terminal, which is found only when there is a run to show.
             assert!(

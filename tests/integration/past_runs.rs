@@ -1,6 +1,6 @@
 //! Past runs: the screen of runs, a run opened as it was, two runs in columns, the baseline, and a run as one file.
 
-use crate::common::{Place, both, evaltrail, output, text};
+use crate::common::{TestWorkspace, both, evaltrail, output, text};
 use crate::triage::row;
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
@@ -21,28 +21,32 @@ fn rows_text(rows: &[Value]) -> String {
 
 /// A folder with two runs: in the second, case_001 broke, case_005 was fixed, and of case_010 something else is
 /// expected.
-fn place_with_two_runs() -> Place {
+fn workspace_with_two_runs() -> TestWorkspace {
     let mut rows: Vec<Value> = (0..20).map(row).collect();
-    let place = Place::new(&[("rows.jsonl", rows_text(&rows))]);
-    run(&place, &SCORE);
+    let workspace = TestWorkspace::new(&[("rows.jsonl", rows_text(&rows))]);
+    run(&workspace, &SCORE);
     rows[1]["predicted_trajectory"] = json!([]);
     rows[5]["predicted_trajectory"] = rows[5]["reference_trajectory"].clone();
     rows[10]["reference_trajectory"] = json!([{"tool_name": "now_expected", "tool_input": {}}]);
-    std::fs::write(place.path().join("rows.jsonl"), rows_text(&rows)).unwrap();
-    run(&place, &SCORE);
-    place
+    std::fs::write(workspace.path().join("rows.jsonl"), rows_text(&rows)).unwrap();
+    run(&workspace, &SCORE);
+    workspace
 }
 
-fn home(place: &Place) -> std::path::PathBuf {
-    place.path().join("home")
+fn home(workspace: &TestWorkspace) -> std::path::PathBuf {
+    workspace.path().join("home")
 }
 
-fn run(place: &Place, args: &[&str]) -> Output {
-    output(evaltrail(&home(place)).args(args).current_dir(place.path()))
+fn run(workspace: &TestWorkspace, args: &[&str]) -> Output {
+    output(
+        evaltrail(&home(workspace))
+            .args(args)
+            .current_dir(workspace.path()),
+    )
 }
 
-fn ids(place: &Place) -> Vec<String> {
-    let listed: Value = serde_json::from_str(&text(&run(place, &["runs", "--json"]))).unwrap();
+fn ids(workspace: &TestWorkspace) -> Vec<String> {
+    let listed: Value = serde_json::from_str(&text(&run(workspace, &["runs", "--json"]))).unwrap();
     let runs = listed["runs"].as_array().unwrap().iter();
     runs.map(|run| run["run_id"].as_str().unwrap().to_string())
         .collect()
@@ -52,13 +56,13 @@ fn ids(place: &Place) -> Vec<String> {
 #[test]
 fn past_run_opens_unchanged_and_compares() {
     use crate::common::terminal::Terminal;
-    let place = place_with_two_runs();
-    let ids = ids(&place);
-    let path = place.path().display().to_string();
+    let workspace = workspace_with_two_runs();
+    let ids = ids(&workspace);
+    let path = workspace.path().display().to_string();
     let mut terminal = Terminal::start(
         env!("CARGO_BIN_EXE_evaltrail"),
         &[&path],
-        &home(&place),
+        &home(&workspace),
         (150, 40),
     );
     terminal.wait_for("✓ 16  ✗ 4");
@@ -112,26 +116,26 @@ fn past_run_opens_unchanged_and_compares() {
 fn explorer_shows_results_of_other_programs() {
     use crate::common::terminal::Terminal;
     let rows: Vec<Value> = (0..20).map(row).collect();
-    let place = Place::new(&[("rows.jsonl", rows_text(&rows))]);
-    let path = place.path().display().to_string();
+    let workspace = TestWorkspace::new(&[("rows.jsonl", rows_text(&rows))]);
+    let path = workspace.path().display().to_string();
     let mut terminal = Terminal::start(
         env!("CARGO_BIN_EXE_evaltrail"),
         &[&path],
-        &home(&place),
+        &home(&workspace),
         (150, 40),
     );
     terminal.wait_for("not run yet");
-    run(&place, &SCORE);
+    run(&workspace, &SCORE);
     terminal.wait_for("✓ 16  ✗ 4");
     terminal.wait_for(&format!(
         "results recorded by another program are shown: run {}",
-        ids(&place)[0]
+        ids(&workspace)[0]
     ));
     terminal.keys("H");
     terminal.wait_for("1 run");
-    run(&place, &SCORE);
+    run(&workspace, &SCORE);
     terminal.wait_for("2 runs, newest first");
-    terminal.wait_for(&format!("run {} (20 cases)", ids(&place)[0]));
+    terminal.wait_for(&format!("run {} (20 cases)", ids(&workspace)[0]));
     terminal.keys("\x1b");
     terminal.wait_until("the list of cases", |screen| {
         !screen.contains("2 runs, newest first")
@@ -145,15 +149,15 @@ fn explorer_shows_results_of_other_programs() {
 #[test]
 fn a_run_that_cannot_be_read_is_named() {
     use crate::common::terminal::Terminal;
-    let place = place_with_two_runs();
-    let ids = ids(&place);
-    let plan = place
+    let workspace = workspace_with_two_runs();
+    let ids = ids(&workspace);
+    let plan = workspace
         .path()
         .join(".evaltrail/runs")
         .join(&ids[1])
         .join("run.json");
     std::fs::write(&plan, "{\"format\": ").unwrap();
-    let listed = run(&place, &["runs"]);
+    let listed = run(&workspace, &["runs"]);
     assert!(
         text(&listed).contains(&ids[0]) && !text(&listed).contains(&ids[1]),
         "{}",
@@ -165,17 +169,17 @@ fn a_run_that_cannot_be_read_is_named() {
         "{named:?} is not in {}",
         both(&listed)
     );
-    let json: Value = serde_json::from_str(&text(&run(&place, &["runs", "--json"]))).unwrap();
+    let json: Value = serde_json::from_str(&text(&run(&workspace, &["runs", "--json"]))).unwrap();
     assert_eq!(
         json["unreadable"].as_array().map(Vec::len),
         Some(1),
         "{json}"
     );
-    let path = place.path().display().to_string();
+    let path = workspace.path().display().to_string();
     let mut terminal = Terminal::start(
         env!("CARGO_BIN_EXE_evaltrail"),
         &[&path],
-        &home(&place),
+        &home(&workspace),
         (150, 40),
     );
     terminal.wait_for("✓ 16  ✗ 4");
@@ -187,13 +191,13 @@ fn a_run_that_cannot_be_read_is_named() {
 #[test]
 fn explorer_names_pins_and_deletes_runs() {
     use crate::common::terminal::Terminal;
-    let place = place_with_two_runs();
-    let ids = ids(&place);
-    let path = place.path().display().to_string();
+    let workspace = workspace_with_two_runs();
+    let ids = ids(&workspace);
+    let path = workspace.path().display().to_string();
     let mut terminal = Terminal::start(
         env!("CARGO_BIN_EXE_evaltrail"),
         &[&path],
-        &home(&place),
+        &home(&workspace),
         (150, 40),
     );
     terminal.wait_for("✓ 16  ✗ 4");
@@ -205,7 +209,7 @@ fn explorer_names_pins_and_deletes_runs() {
     terminal.wait_for("written as the baseline to evaltrail-baseline.json");
     terminal.wait_for("◆ before");
     // The line stays open when the file cannot be written.
-    std::fs::write(place.path().join("x.evaltrail"), "").unwrap();
+    std::fs::write(workspace.path().join("x.evaltrail"), "").unwrap();
     terminal.keys("\x13\x15x.evaltrail\r");
     terminal.wait_for("export the run to x.evaltrail");
     terminal.wait_for("x.evaltrail exists already");
@@ -219,8 +223,14 @@ fn explorer_names_pins_and_deletes_runs() {
     terminal.wait_for("last run is the baseline");
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);
-    assert!(!place.path().join(".evaltrail/runs").join(&ids[0]).exists());
-    assert!(text(&run(&place, &["runs"])).contains("baseline · “before” · rows.jsonl"));
+    assert!(
+        !workspace
+            .path()
+            .join(".evaltrail/runs")
+            .join(&ids[0])
+            .exists()
+    );
+    assert!(text(&run(&workspace, &["runs"])).contains("baseline · “before” · rows.jsonl"));
     for (args, error) in [
         (["compare", "before", "last"], "are the same run"),
         (["compare", "beforex", "last"], "did you mean \"before\"?"),
@@ -229,7 +239,7 @@ fn explorer_names_pins_and_deletes_runs() {
             "it is a folder, not a run; `evaltrail compare --in .evaltrail`",
         ),
     ] {
-        let named = run(&place, &args);
+        let named = run(&workspace, &args);
         assert!(both(&named).contains(error), "{error}: {}", both(&named));
     }
 }
@@ -238,13 +248,13 @@ fn explorer_names_pins_and_deletes_runs() {
 /// does not name other runs.
 #[test]
 fn html_report_shows_earlier_runs_and_baseline() {
-    let place = place_with_two_runs();
-    let pinned = run(&place, &["runs", "pin", &ids(&place)[1]]);
+    let workspace = workspace_with_two_runs();
+    let pinned = run(&workspace, &["runs", "pin", &ids(&workspace)[1]]);
     assert_eq!(pinned.status.code(), Some(0), "{}", both(&pinned));
     let page = |more: &[&str]| {
         let args = [&SCORE[..], &["-q", "--report", "html=r.html"], more].concat();
-        run(&place, &args);
-        std::fs::read_to_string(place.path().join("r.html")).unwrap()
+        run(&workspace, &args);
+        std::fs::read_to_string(workspace.path().join("r.html")).unwrap()
     };
     let whole = page(&[]);
     assert!(
@@ -263,29 +273,29 @@ fn html_report_shows_earlier_runs_and_baseline() {
 
 #[test]
 fn baseline_comparison_needs_no_stored_run() {
-    let place = place_with_two_runs();
-    let ids = ids(&place);
-    let refused = run(&place, &["score", "rows.jsonl", "--fail-on", "broke"]);
+    let workspace = workspace_with_two_runs();
+    let ids = ids(&workspace);
+    let refused = run(&workspace, &["score", "rows.jsonl", "--fail-on", "broke"]);
     assert_eq!(refused.status.code(), Some(2), "{}", both(&refused));
     assert!(
         both(&refused).contains("there is no evaltrail-baseline.json here"),
         "{}",
         both(&refused)
     );
-    let pinned = run(&place, &["runs", "pin", &ids[1]]);
+    let pinned = run(&workspace, &["runs", "pin", &ids[1]]);
     assert_eq!(pinned.status.code(), Some(0), "{}", both(&pinned));
     // Only the file is there, as in a fresh clone in CI.
-    std::fs::remove_dir_all(place.path().join(".evaltrail")).unwrap();
+    std::fs::remove_dir_all(workspace.path().join(".evaltrail")).unwrap();
     let mut args = SCORE.to_vec();
     args.extend(["--fail-on", "broke", "-q"]);
-    let compared = run(&place, &args);
+    let compared = run(&workspace, &args);
     let said = both(&compared);
     assert!(
         said.contains("vs baseline: 1 broke, 1 fixed, 1 edited, not comparable"),
         "{said}"
     );
     assert_eq!(compared.status.code(), Some(1));
-    let listed = text(&run(&place, &["compare", "baseline", "last"]));
+    let listed = text(&run(&workspace, &["compare", "baseline", "last"]));
     assert!(
         listed.contains("1 broke\n  ✓ → ✗ rows › case_001"),
         "{listed}"
@@ -293,8 +303,8 @@ fn baseline_comparison_needs_no_stored_run() {
     // Without what broke, the failures that were there before do not fail the run.
     let mut rows: Vec<Value> = (0..20).map(row).collect();
     rows[1]["eval_id"] = json!("renamed");
-    std::fs::write(place.path().join("rows.jsonl"), rows_text(&rows)).unwrap();
-    let same = run(&place, &args);
+    std::fs::write(workspace.path().join("rows.jsonl"), rows_text(&rows)).unwrap();
+    let same = run(&workspace, &args);
     assert!(
         both(&same).contains("vs baseline: 0 broke, 0 fixed\n"),
         "a renamed case is found: {}",
@@ -306,17 +316,18 @@ fn baseline_comparison_needs_no_stored_run() {
         "{}",
         both(&same)
     );
-    let baseline = std::fs::read_to_string(place.path().join("evaltrail-baseline.json")).unwrap();
+    let baseline =
+        std::fs::read_to_string(workspace.path().join("evaltrail-baseline.json")).unwrap();
     assert!(
-        !baseline.contains(&place.path().display().to_string()),
+        !baseline.contains(&workspace.path().display().to_string()),
         "no path of this machine"
     );
     std::fs::write(
-        place.path().join("evaltrail-baseline.json"),
+        workspace.path().join("evaltrail-baseline.json"),
         "{\"format\": 9, \"plan\": 1}",
     )
     .unwrap();
-    let broken = run(&place, &args);
+    let broken = run(&workspace, &args);
     assert_eq!(
         broken.status.code(),
         Some(2),
@@ -327,27 +338,31 @@ fn baseline_comparison_needs_no_stored_run() {
 
 #[test]
 fn pinned_runs_are_not_removed_as_old_ones() {
-    let place = place_with_two_runs();
-    let first = ids(&place)[1].clone();
-    run(&place, &["runs", "pin", &first]);
-    std::fs::write(place.path().join("evaltrail.toml"), "[history]\nkeep = 1\n").unwrap();
-    let removed = both(&run(&place, &SCORE));
+    let workspace = workspace_with_two_runs();
+    let first = ids(&workspace)[1].clone();
+    run(&workspace, &["runs", "pin", &first]);
+    std::fs::write(
+        workspace.path().join("evaltrail.toml"),
+        "[history]\nkeep = 1\n",
+    )
+    .unwrap();
+    let removed = both(&run(&workspace, &SCORE));
     assert!(removed.contains("1 run was removed"), "{removed}");
     assert_eq!(
-        (ids(&place).len(), ids(&place)[1].as_str()),
+        (ids(&workspace).len(), ids(&workspace)[1].as_str()),
         (2, first.as_str())
     );
-    run(&place, &["runs", "unpin", &first]);
-    run(&place, &SCORE);
-    assert_eq!(ids(&place).len(), 1);
+    run(&workspace, &["runs", "unpin", &first]);
+    run(&workspace, &SCORE);
+    assert_eq!(ids(&workspace).len(), 1);
 }
 
 #[test]
 fn only_cases_that_changed_are_run_again() {
     let mut rows: Vec<Value> = (0..20).map(row).collect();
-    let place = Place::new(&[("rows.jsonl", rows_text(&rows))]);
+    let workspace = TestWorkspace::new(&[("rows.jsonl", rows_text(&rows))]);
     let changed = || {
-        let ran = run(&place, &["score", "rows.jsonl", "--changed", "--json"]);
+        let ran = run(&workspace, &["score", "rows.jsonl", "--changed", "--json"]);
         let report: Option<Value> = serde_json::from_str(&text(&ran)).ok();
         let cases = report
             .map(|report| report["cases"].as_array().unwrap().clone())
@@ -361,11 +376,11 @@ fn only_cases_that_changed_are_run_again() {
     assert_eq!(changed().len(), 0);
     rows[3]["prompt"] = json!("another one");
     rows.push(row(20));
-    std::fs::write(place.path().join("rows.jsonl"), rows_text(&rows)).unwrap();
+    std::fs::write(workspace.path().join("rows.jsonl"), rows_text(&rows)).unwrap();
     assert_eq!(changed(), ["case_003", "case_020"]);
     assert_eq!(changed().len(), 0);
     let criteria = "{\"criteria\": {\"response_match_score\": 0.5}}";
-    std::fs::write(place.path().join("test_config.json"), criteria).unwrap();
+    std::fs::write(workspace.path().join("test_config.json"), criteria).unwrap();
     assert_eq!(changed().len(), 21, "the criteria changed");
     assert_eq!(changed().len(), 0);
 }
@@ -373,16 +388,20 @@ fn only_cases_that_changed_are_run_again() {
 #[test]
 fn number_of_failures_can_be_tolerated() {
     let rows: Vec<Value> = (0..40).map(row).collect();
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         ("rows.jsonl", rows_text(&rows)),
         ("home.jsonl", String::new()),
     ]);
     let mut args = SCORE.to_vec();
     args.extend(["--max-failures", "8"]);
-    assert_eq!(run(&place, &args).status.code(), Some(0), "8 of 40 fail");
+    assert_eq!(
+        run(&workspace, &args).status.code(),
+        Some(0),
+        "8 of 40 fail"
+    );
     args.pop();
     args.push("7");
-    assert_eq!(run(&place, &args).status.code(), Some(1));
+    assert_eq!(run(&workspace, &args).status.code(), Some(1));
 }
 
 /// Runs whose eval set was deleted, one that a newer evaltrail wrote, and one that another user planted.
@@ -390,11 +409,11 @@ fn number_of_failures_can_be_tolerated() {
 #[test]
 fn orphaned_newer_foreign_runs_are_labelled() {
     use crate::common::terminal::Terminal;
-    let place = place_with_two_runs();
-    let ids = ids(&place);
-    std::fs::remove_file(place.path().join("rows.jsonl")).unwrap();
-    std::fs::write(place.path().join("other.jsonl"), rows_text(&[row(30)])).unwrap();
-    let runs = place.path().join(".evaltrail/runs");
+    let workspace = workspace_with_two_runs();
+    let ids = ids(&workspace);
+    std::fs::remove_file(workspace.path().join("rows.jsonl")).unwrap();
+    std::fs::write(workspace.path().join("other.jsonl"), rows_text(&[row(30)])).unwrap();
+    let runs = workspace.path().join(".evaltrail/runs");
     let copy = |name: &str, change: &dyn Fn(String) -> String| {
         std::fs::create_dir(runs.join(name)).unwrap();
         std::fs::copy(
@@ -411,11 +430,11 @@ fn orphaned_newer_foreign_runs_are_labelled() {
     copy("planted", &|plan| {
         plan.replace("\"eval_id\": \"case_001\"", "\"eval_id\": \"case_one\"")
     });
-    let path = place.path().display().to_string();
+    let path = workspace.path().display().to_string();
     let mut terminal = Terminal::start(
         env!("CARGO_BIN_EXE_evaltrail"),
         &[&path],
-        &home(&place),
+        &home(&workspace),
         (150, 40),
     );
     terminal.wait_for("other.jsonl");
@@ -455,18 +474,18 @@ fn orphaned_newer_foreign_runs_are_labelled() {
     terminal.wait_for("Eval sets");
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);
-    let compared = run(&place, &["compare", &ids[1], "planted"]);
+    let compared = run(&workspace, &["compare", &ids[1], "planted"]);
     assert_ne!(compared.status.code(), Some(0), "{}", both(&compared));
 }
 
 /// An export of a run whose texts contain secrets from the environment, from `.env`, and of a known form.
-fn exported(place: &Place) -> String {
-    let file = place.path().join("run.evaltrail");
+fn exported(workspace: &TestWorkspace) -> String {
+    let file = workspace.path().join("run.evaltrail");
     let ran = output(
-        evaltrail(&home(place))
+        evaltrail(&home(workspace))
             .args(["export", "last", "-o", &file.display().to_string()])
             .env("SERVICE_TOKEN", "canary-from-the-environment")
-            .current_dir(place.path()),
+            .current_dir(workspace.path()),
     );
     assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
     let mut unpacked = String::new();
@@ -476,21 +495,21 @@ fn exported(place: &Place) -> String {
     unpacked
 }
 
-fn place_with_secrets() -> Place {
+fn workspace_with_secrets() -> TestWorkspace {
     let mut rows: Vec<Value> = (0..20).map(row).collect();
     rows[0]["response"] = json!("the token is canary-from-the-environment, \"canary/of+the file\"");
     rows[1]["response"] =
         json!("http://me:canary-in-an-address@host/ and Bearer canary0123456789abc");
     let env = "API_KEY='canary/of+the file'\nCOLOUR=green-and-blue\n".to_string();
-    let place = Place::new(&[("rows.jsonl", rows_text(&rows)), (".env", env)]);
-    run(&place, &SCORE);
-    place
+    let workspace = TestWorkspace::new(&[("rows.jsonl", rows_text(&rows)), (".env", env)]);
+    run(&workspace, &SCORE);
+    workspace
 }
 
 #[test]
 fn export_contains_no_secret_or_local_path() {
-    let place = place_with_secrets();
-    let run = std::fs::read_dir(place.path().join(".evaltrail/runs"))
+    let workspace = workspace_with_secrets();
+    let run = std::fs::read_dir(workspace.path().join(".evaltrail/runs"))
         .unwrap()
         .next()
         .unwrap()
@@ -501,11 +520,11 @@ fn export_contains_no_secret_or_local_path() {
         serde_json::to_string(&*attempt).unwrap().contains("canary")
     });
     assert!(has_secret, "the run itself contains them");
-    let unpacked = exported(&place);
+    let unpacked = exported(&workspace);
     assert!(!unpacked.contains("canary"), "{unpacked}");
     assert!(!unpacked.contains("signature"), "{unpacked}");
     assert!(
-        !unpacked.contains(&place.path().display().to_string()),
+        !unpacked.contains(&workspace.path().display().to_string()),
         "{unpacked}"
     );
     assert!(
@@ -517,22 +536,22 @@ fn export_contains_no_secret_or_local_path() {
     assert_eq!(
         unpacked.lines().count(),
         2 + 20 + 1,
-        "head, plan, attempts, end"
+        "header, plan, attempts, end"
     );
 }
 
 #[test]
 fn export_to_html_is_a_report_without_secrets() {
-    let place = place_with_secrets();
+    let workspace = workspace_with_secrets();
     let export = |file: &str| {
         let ran = output(
-            evaltrail(&home(&place))
+            evaltrail(&home(&workspace))
                 .args(["export", "last", "-o", file])
                 .env("SERVICE_TOKEN", "canary-from-the-environment")
-                .current_dir(place.path()),
+                .current_dir(workspace.path()),
         );
         assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
-        std::fs::read_to_string(place.path().join(file)).unwrap()
+        std::fs::read_to_string(workspace.path().join(file)).unwrap()
     };
     for (file, beginning) in [
         ("report.html", "<!doctype html>"),
@@ -547,7 +566,7 @@ fn export_to_html_is_a_report_without_secrets() {
         let secret = report.find("canary").map(|at| &report[at..at + 40]);
         assert_eq!(secret, None, "{file}");
     }
-    let listed = both(&run(&place, &["list"]));
+    let listed = both(&run(&workspace, &["list"]));
     assert!(!listed.contains("report."), "no data set: {listed}");
 }
 
@@ -555,11 +574,11 @@ fn export_to_html_is_a_report_without_secrets() {
 #[test]
 fn an_exported_run_shows_the_same_elsewhere() {
     use crate::common::terminal::Terminal;
-    let place = place_with_secrets();
-    exported(&place);
+    let workspace = workspace_with_secrets();
+    exported(&workspace);
     let elsewhere = tempfile::tempdir().unwrap();
     let file = elsewhere.path().join("from-ci.evaltrail");
-    std::fs::copy(place.path().join("run.evaltrail"), &file).unwrap();
+    std::fs::copy(workspace.path().join("run.evaltrail"), &file).unwrap();
     let open = |args: &[&str]| {
         let file = file.display().to_string();
         let args: Vec<&str> = ["open", &file]
@@ -576,11 +595,11 @@ fn an_exported_run_shows_the_same_elsewhere() {
     let mut there = open(&[]);
     there.wait_for("✓ 15  ✗ 5");
     there.wait_for("past foreign run ");
-    let path = place.path().display().to_string();
+    let path = workspace.path().display().to_string();
     let mut here = Terminal::start(
         env!("CARGO_BIN_EXE_evaltrail"),
         &[&path],
-        &home(&place),
+        &home(&workspace),
         (150, 42),
     );
     here.wait_for("✓ 15  ✗ 5");
@@ -614,18 +633,18 @@ fn an_exported_run_shows_the_same_elsewhere() {
 
 #[test]
 fn a_file_that_is_no_exported_run_is_refused() {
-    let place = place_with_secrets();
-    exported(&place);
-    let packed = std::fs::read(place.path().join("run.evaltrail")).unwrap();
+    let workspace = workspace_with_secrets();
+    exported(&workspace);
+    let packed = std::fs::read(workspace.path().join("run.evaltrail")).unwrap();
     let gz = |text: &str| {
         let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         std::io::Write::write_all(&mut out, text.as_bytes()).unwrap();
         out.finish().unwrap()
     };
     let open = |bytes: &[u8]| {
-        let file = place.path().join("x.evaltrail");
+        let file = workspace.path().join("x.evaltrail");
         std::fs::write(&file, bytes).unwrap();
-        run(&place, &["open", "x.evaltrail"])
+        run(&workspace, &["open", "x.evaltrail"])
     };
     for (bytes, why) in [
         (
@@ -663,20 +682,20 @@ fn a_file_that_is_no_exported_run_is_refused() {
 /// Otherwise a run could be deleted that is not meant.
 #[test]
 fn run_name_is_unique_export_needs_force() {
-    let place = place_with_two_runs();
-    let ids = ids(&place);
+    let workspace = workspace_with_two_runs();
+    let ids = ids(&workspace);
     let beginning = &ids[1][..4];
-    let refused = run(&place, &["runs", "name", &ids[0], beginning]);
+    let refused = run(&workspace, &["runs", "name", &ids[0], beginning]);
     assert_eq!(refused.status.code(), Some(2));
     let why = format!("{beginning}: the id of run {} begins with it", ids[1]);
     assert!(both(&refused).contains(&why), "{}", both(&refused));
     assert_eq!(
-        run(&place, &["runs", "name", &ids[0], " before "])
+        run(&workspace, &["runs", "name", &ids[0], " before "])
             .status
             .code(),
         Some(0)
     );
-    let refused = run(&place, &["runs", "name", &ids[1], "before"]);
+    let refused = run(&workspace, &["runs", "name", &ids[1], "before"]);
     assert!(
         both(&refused).contains(&format!("before: run {} has this name", ids[0])),
         "{}",
@@ -684,30 +703,33 @@ fn run_name_is_unique_export_needs_force() {
     );
     // A label that another machine wrote.
     let label = json!({"run": ids[1], "name": "before", "pinned": false});
-    let labels = place.path().join(".evaltrail/run_labels.jsonl");
+    let labels = workspace.path().join(".evaltrail/run_labels.jsonl");
     let known = std::fs::read_to_string(&labels).unwrap();
     std::fs::write(&labels, format!("{known}{label}\n")).unwrap();
-    let refused = run(&place, &["runs", "delete", "before"]);
+    let refused = run(&workspace, &["runs", "delete", "before"]);
     assert!(
         both(&refused).contains("\"before\" stands for more than one run"),
         "{}",
         both(&refused)
     );
-    let file = place.path().join("notes.evaltrail");
+    let file = workspace.path().join("notes.evaltrail");
     std::fs::write(&file, "mine").unwrap();
-    let refused = run(&place, &["export", &ids[0], "-o", "notes.evaltrail"]);
+    let refused = run(&workspace, &["export", &ids[0], "-o", "notes.evaltrail"]);
     assert!(
         both(&refused).contains("notes.evaltrail: the file exists already; --force replaces it")
     );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
     let forced = run(
-        &place,
+        &workspace,
         &["export", &ids[0], "-o", "notes.evaltrail", "--force"],
     );
     assert_eq!(forced.status.code(), Some(0));
     assert_ne!(std::fs::read(&file).unwrap(), b"mine");
     // Not even with --force is a data set replaced by a run.
-    let other = run(&place, &["export", &ids[0], "-o", "rows.jsonl", "--force"]);
+    let other = run(
+        &workspace,
+        &["export", &ids[0], "-o", "rows.jsonl", "--force"],
+    );
     assert!(both(&other).contains(".jsonl is not a format of reports"));
 }
 
@@ -716,7 +738,7 @@ fn run_name_is_unique_export_needs_force() {
 #[test]
 fn own_files_open_or_suggest_a_command() {
     use crate::common::terminal::Terminal;
-    let place = place_with_two_runs();
+    let workspace = workspace_with_two_runs();
     let mut args = SCORE.to_vec();
     let reports = [
         "json=r.json",
@@ -728,15 +750,15 @@ fn own_files_open_or_suggest_a_command() {
     reports
         .iter()
         .for_each(|report| args.extend(["--report", report]));
-    let ran = run(&place, &args);
+    let ran = run(&workspace, &args);
     assert_eq!(ran.status.code(), Some(1), "{}", both(&ran));
-    let id = ids(&place).remove(0);
+    let id = ids(&workspace).remove(0);
     let journal = format!(".evaltrail/runs/{id}/journal.jsonl");
-    exported(&place);
+    exported(&workspace);
     // Without a terminal, a file of a run is found to be one.
     for file in ["r.json", "e.json", &journal, "run.evaltrail"] {
         for args in [&["open", file][..], &[file]] {
-            let ran = run(&place, args);
+            let ran = run(&workspace, args);
             assert_eq!(ran.status.code(), Some(2));
             assert!(
                 both(&ran).contains("without one, use the reports of the run"),
@@ -747,18 +769,18 @@ fn own_files_open_or_suggest_a_command() {
     }
     let mut terminal = Terminal::start(
         env!("CARGO_BIN_EXE_evaltrail"),
-        &[&place.path().join("r.json").display().to_string()],
-        &home(&place),
+        &[&workspace.path().join("r.json").display().to_string()],
+        &home(&workspace),
         (150, 40),
     );
     terminal.wait_for("✓ 16  ✗ 4");
     terminal.keys("q");
     terminal.wait_for_end();
     let recording = "{\"eval_id\": \"a\", \"turns\": []}\n";
-    std::fs::write(place.path().join("recording.jsonl"), recording).unwrap();
+    std::fs::write(workspace.path().join("recording.jsonl"), recording).unwrap();
     let of_adk = json!({"eval_set_result_id": "x", "eval_set_id": "s", "eval_case_results": []});
     std::fs::write(
-        place.path().join("x.evalset_result.json"),
+        workspace.path().join("x.evalset_result.json"),
         of_adk.to_string(),
     )
     .unwrap();
@@ -785,14 +807,18 @@ fn own_files_open_or_suggest_a_command() {
         ),
     ] {
         for args in [&["open", file][..], &[file]] {
-            let ran = run(&place, args);
+            let ran = run(&workspace, args);
             assert_eq!(ran.status.code(), Some(2), "{file}: {}", both(&ran));
             assert!(both(&ran).contains(words), "{file}: {}", both(&ran));
         }
     }
     // A report of a run that is stored elsewhere.
-    let elsewhere = Place::new(&[]);
-    std::fs::copy(place.path().join("r.json"), elsewhere.path().join("r.json")).unwrap();
+    let elsewhere = TestWorkspace::new(&[]);
+    std::fs::copy(
+        workspace.path().join("r.json"),
+        elsewhere.path().join("r.json"),
+    )
+    .unwrap();
     let ran = run(&elsewhere, &["open", "r.json"]);
     assert_eq!(ran.status.code(), Some(2));
     assert!(
@@ -806,9 +832,9 @@ fn own_files_open_or_suggest_a_command() {
 #[cfg(unix)]
 #[test]
 fn low_fd_limit_hides_no_result_silently() {
-    let place = place_with_two_runs();
-    let runs = place.path().join(".evaltrail/runs");
-    let first = ids(&place).remove(0);
+    let workspace = workspace_with_two_runs();
+    let runs = workspace.path().join(".evaltrail/runs");
+    let first = ids(&workspace).remove(0);
     for at in 0..150 {
         let copy = runs.join(format!("copy{at}"));
         std::fs::create_dir(&copy).unwrap();
@@ -817,18 +843,18 @@ fn low_fd_limit_hides_no_result_silently() {
         }
     }
     let list = |limit: Option<u32>| {
-        let _ = std::fs::remove_dir_all(home(&place).join("cache"));
+        let _ = std::fs::remove_dir_all(home(&workspace).join("cache"));
         let limit = limit
             .map(|limit| format!("ulimit -n {limit}; "))
             .unwrap_or_default();
-        let listed = evaltrail(&home(&place));
+        let listed = evaltrail(&home(&workspace));
         let mut shell = std::process::Command::new("sh");
         shell
             .args(["-c", &format!("{limit}exec \"$0\" list --cases .")])
             .arg(listed.get_program());
         shell
-            .env("EVALTRAIL_HOME", home(&place))
-            .current_dir(place.path());
+            .env("EVALTRAIL_HOME", home(&workspace))
+            .current_dir(workspace.path());
         output(&mut shell)
     };
     let all = list(None);
@@ -847,9 +873,9 @@ fn low_fd_limit_hides_no_result_silently() {
 /// A run that cannot be read is not taken for one that is not there.
 #[test]
 fn unreadable_run_is_not_treated_as_absent() {
-    let place = place_with_two_runs();
-    for id in ids(&place) {
-        let plan = place
+    let workspace = workspace_with_two_runs();
+    for id in ids(&workspace) {
+        let plan = workspace
             .path()
             .join(".evaltrail/runs")
             .join(&id)
@@ -857,7 +883,7 @@ fn unreadable_run_is_not_treated_as_absent() {
         let text = std::fs::read_to_string(&plan).unwrap();
         std::fs::write(&plan, text.replacen("\"format\": 4", "\"format\": 99", 1)).unwrap();
     }
-    let listed = run(&place, &["list"]);
+    let listed = run(&workspace, &["list"]);
     assert_eq!(listed.status.code(), Some(0), "{}", both(&listed));
     assert_eq!(
         both(&listed).matches("results cannot be read: ").count(),
@@ -865,7 +891,7 @@ fn unreadable_run_is_not_treated_as_absent() {
         "{}",
         both(&listed)
     );
-    let json: Value = serde_json::from_str(&text(&run(&place, &["list", "--json"]))).unwrap();
+    let json: Value = serde_json::from_str(&text(&run(&workspace, &["list", "--json"]))).unwrap();
     assert_eq!(
         json["unreadable"].as_array().map(Vec::len),
         Some(2),
@@ -873,7 +899,7 @@ fn unreadable_run_is_not_treated_as_absent() {
     );
     let mut args = SCORE.to_vec();
     args.push("--failed");
-    let failed = run(&place, &args);
+    let failed = run(&workspace, &args);
     assert_eq!(failed.status.code(), Some(2), "{}", both(&failed));
     assert!(
         both(&failed).contains("--failed: rows.jsonl has no results that can be read"),

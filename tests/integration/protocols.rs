@@ -631,11 +631,11 @@ fn every_report_marks_an_agents_question() {
     let read = |format: &str| {
         std::fs::read_to_string(folder.path().join(format!("report.{format}"))).unwrap()
     };
-    for (place, report) in formats
+    for (name, report) in formats
         .map(|format| (format, read(format)))
         .into_iter()
         .chain([("text", both(&run))])
     {
-        assert!(report.contains("asks for input"), "{place}: {report}");
+        assert!(report.contains("asks for input"), "{name}: {report}");
     }
 }

@@ -1,7 +1,7 @@
 //! The plugin for pytest of the Python package, with the real pytest.
 #![cfg(unix)]
 
-use crate::common::{Place, both, copy_folder, output, root, text};
+use crate::common::{TestWorkspace, both, copy_folder, output, root, text};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -54,8 +54,8 @@ fn pytest(python: &Path, folder: &Path, arguments: &[&str]) -> Output {
 #[test]
 fn sample_workspace_cases_are_pytest_items() {
     let Some(python) = python() else { return };
-    let place = Place::new(&[]);
-    let folder = place.path().join("w");
+    let workspace = TestWorkspace::new(&[]);
+    let folder = workspace.path().join("w");
     copy_folder(&root().join("fixtures/workspace"), &folder);
     // The agent is started by evaltrail, and must not be imported by pytest.
     std::fs::write(
@@ -119,7 +119,7 @@ fn sample_workspace_cases_are_pytest_items() {
 fn plugin_is_opt_in_and_reports_refusals() {
     let Some(python) = python() else { return };
     let set = r#"{"eval_set_id": "s", "eval_cases": [{"eval_id": "a", "conversation": [{"user_content": {"role": "user", "parts": [{"text": "hi"}]}}]}]}"#;
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         ("s.evalset.json", set.into()),
         ("broken.evalset.json", "{".into()),
         (
@@ -127,11 +127,11 @@ fn plugin_is_opt_in_and_reports_refusals() {
             "[agents.shop]\nkind = \"command\"\ncommand = \"./agent\"\n".into(),
         ),
     ]);
-    let nothing = pytest(&python, place.path(), &[]);
+    let nothing = pytest(&python, workspace.path(), &[]);
     assert_eq!(nothing.status.code(), Some(5), "{}", both(&nothing));
     let refused = pytest(
         &python,
-        place.path(),
+        workspace.path(),
         &[
             "--evaltrail",
             "--evaltrail-args=--agent shop",
@@ -141,7 +141,7 @@ fn plugin_is_opt_in_and_reports_refusals() {
     assert!(text(&refused).contains("--trust"), "{}", both(&refused));
     let broken = pytest(
         &python,
-        place.path(),
+        workspace.path(),
         &["--evaltrail", "broken.evalset.json"],
     );
     assert!(
@@ -152,7 +152,7 @@ fn plugin_is_opt_in_and_reports_refusals() {
 }
 
 /// A set whose agent answers every message in the same way, with these ids.
-fn place_with_cases(ids: impl Iterator<Item = String>) -> Place {
+fn workspace_with_cases(ids: impl Iterator<Item = String>) -> TestWorkspace {
     let case = |id: String| {
         serde_json::json!({"eval_id": id, "conversation": [{
             "user_content": {"role": "user", "parts": [{"text": "hi"}]},
@@ -161,7 +161,7 @@ fn place_with_cases(ids: impl Iterator<Item = String>) -> Place {
     };
     let cases: Vec<serde_json::Value> = ids.map(case).collect();
     let set = serde_json::json!({"eval_set_id": "s", "eval_cases": cases});
-    Place::new(&[
+    TestWorkspace::new(&[
         ("s.evalset.json", set.to_string()),
         ("test_config.json", r#"{"criteria": {"response_match_score": 0.8}}"#.into()),
         ("recording.jsonl", "{\"eval_id\": \"other\", \"turns\": []}\n".into()),
@@ -177,10 +177,11 @@ fn place_with_cases(ids: impl Iterator<Item = String>) -> Place {
 fn any_number_of_cases_is_run() {
     const CASES: usize = 5200;
     let Some(python) = python() else { return };
-    let place = place_with_cases((0..CASES).map(|at| format!("case_{at:04}_{}", "x".repeat(40))));
+    let workspace =
+        workspace_with_cases((0..CASES).map(|at| format!("case_{at:04}_{}", "x".repeat(40))));
     let ran = pytest(
         &python,
-        place.path(),
+        workspace.path(),
         &[
             "--evaltrail",
             "--evaltrail-args=--trust --agent known",
@@ -208,10 +209,10 @@ fn any_case_id_is_a_separate_pytest_item() {
         "\u{1b}[31m",
         "plain",
     ];
-    let place = place_with_cases(ids.into_iter().map(String::from));
+    let workspace = workspace_with_cases(ids.into_iter().map(String::from));
     let ran = pytest(
         &python,
-        place.path(),
+        workspace.path(),
         &[
             "--evaltrail",
             "--evaltrail-args=--trust --agent known",
@@ -225,7 +226,7 @@ fn any_case_id_is_a_separate_pytest_item() {
         "-k",
         "comma",
     ];
-    let chosen = pytest(&python, place.path(), &arguments);
+    let chosen = pytest(&python, workspace.path(), &arguments);
     assert!(text(&chosen).contains("1 passed"), "{}", both(&chosen));
 }
 
@@ -234,24 +235,28 @@ fn any_case_id_is_a_separate_pytest_item() {
 #[test]
 fn pytest_uses_gate_and_score_precision() {
     let Some(python) = python() else { return };
-    let place = place_with_cases(["half", "low"].into_iter().map(String::from));
+    let workspace = workspace_with_cases(["half", "low"].into_iter().map(String::from));
     let agent = r#"#!/bin/sh
 read request
 count=$(cat count 2>/dev/null || echo 0)
 echo $((count + 1)) > count
 if [ $((count % 2)) = 0 ]; then echo '{"response": "hello"}'; else echo '{"response": "hello you there"}'; fi
 "#;
-    std::fs::write(place.path().join("agent"), agent).unwrap();
+    std::fs::write(workspace.path().join("agent"), agent).unwrap();
     let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(place.path().join("agent"), executable).unwrap();
+    std::fs::set_permissions(workspace.path().join("agent"), executable).unwrap();
     let pytest = |options: &str, criterion: &str| {
         std::fs::write(
-            place.path().join("test_config.json"),
+            workspace.path().join("test_config.json"),
             format!("{{\"criteria\": {{\"response_match_score\": {criterion}}}}}"),
         )
         .unwrap();
         let arguments = format!("--evaltrail-args=--trust --agent cmd:./agent -j 1 {options}");
-        pytest(&python, place.path(), &["--evaltrail", &arguments, "-rA"])
+        pytest(
+            &python,
+            workspace.path(),
+            &["--evaltrail", &arguments, "-rA"],
+        )
     };
     // The scores of the attempts are 1.0 and 0.5.
     let strict = pytest("--repeat 2", "0.75");

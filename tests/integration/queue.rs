@@ -3,7 +3,7 @@
 #![cfg(unix)]
 
 use crate::common::terminal::Terminal;
-use crate::common::{Place, both, evaltrail, output};
+use crate::common::{TestWorkspace, both, evaltrail, output};
 use crate::triage::{CAUSES, id, members, row};
 use evaltrail_core::domain::{Decision, DecisionKind};
 use evaltrail_engine::store::read_decisions;
@@ -42,10 +42,10 @@ pub(crate) fn case_and_recording(case: usize) -> (Value, Value) {
     )
 }
 
-fn place() -> Place {
+fn workspace() -> TestWorkspace {
     let (cases, recordings): (Vec<Value>, Vec<Value>) = (0..200).map(case_and_recording).unzip();
     let set = json!({"eval_set_id": "lights", "name": "lights", "eval_cases": cases});
-    Place::new(&[
+    TestWorkspace::new(&[
         (
             "lights.evalset.json",
             serde_json::to_string_pretty(&set).unwrap(),
@@ -67,8 +67,10 @@ fn place() -> Place {
 }
 
 /// The texts of the user's files.
-fn files(place: &Place) -> BTreeMap<String, String> {
-    let entries = std::fs::read_dir(place.path()).unwrap().map(Result::unwrap);
+fn files(workspace: &TestWorkspace) -> BTreeMap<String, String> {
+    let entries = std::fs::read_dir(workspace.path())
+        .unwrap()
+        .map(Result::unwrap);
     let files = entries.filter(|entry| entry.file_type().unwrap().is_file());
     files
         .map(|entry| {
@@ -87,8 +89,8 @@ struct Counted {
 }
 
 impl Counted {
-    fn open(place: &Place, home: &Path) -> Counted {
-        let path = place.path().display().to_string();
+    fn open(workspace: &TestWorkspace, home: &Path) -> Counted {
+        let path = workspace.path().display().to_string();
         let terminal = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[&path], home, (160, 48));
         Counted {
             terminal,
@@ -105,20 +107,20 @@ impl Counted {
 
 #[test]
 fn forty_failures_are_triaged_and_undone() {
-    let place = place();
-    let home = place.path().join("home");
+    let workspace = workspace();
+    let home = workspace.path().join("home");
     let ran = output(
         evaltrail(&home)
             .args(["run", ".", "--trust", "-q"])
-            .current_dir(place.path()),
+            .current_dir(workspace.path()),
     );
     assert!(
         both(&ran).contains("40 of 40 cases that did not pass share 6 causes"),
         "{}",
         both(&ran)
     );
-    let before = files(&place);
-    let mut screen = Counted::open(&place, &home);
+    let before = files(&workspace);
+    let mut screen = Counted::open(&workspace, &home);
     screen.terminal.wait_for("✓ 160  ✗ 40");
 
     screen.press("T", &format!("[1/40] {}", CAUSES[0]));
@@ -131,7 +133,7 @@ fn forty_failures_are_triaged_and_undone() {
     let pressed = screen.pressed + 1;
     let mut screen = Counted {
         pressed,
-        ..Counted::open(&place, &home)
+        ..Counted::open(&workspace, &home)
     };
     screen.terminal.wait_for("✓ 160  ✗ 40");
     screen.press("T", "33 undecided · accept 7");
@@ -171,7 +173,7 @@ fn forty_failures_are_triaged_and_undone() {
         screen.terminal.wait_for(line);
     }
     assert_eq!(
-        files(&place),
+        files(&workspace),
         before,
         "nothing is written before the summary is confirmed"
     );
@@ -180,7 +182,7 @@ fn forty_failures_are_triaged_and_undone() {
     screen.terminal.wait_for("ended after");
     assert!(screen.pressed <= 60, "{} keys", screen.pressed);
 
-    let after = files(&place);
+    let after = files(&workspace);
     let set: Value = serde_json::from_str(&after["lights.evalset.json"]).unwrap();
     let accepted = set["eval_cases"]
         .as_array()
@@ -197,7 +199,7 @@ fn forty_failures_are_triaged_and_undone() {
     assert_eq!(quarantined, members(1).iter().collect::<Vec<_>>());
     assert_ne!(after["test_config.json"], before["test_config.json"]);
     let decisions =
-        std::fs::read_to_string(place.path().join(".evaltrail/decisions.jsonl")).unwrap();
+        std::fs::read_to_string(workspace.path().join(".evaltrail/decisions.jsonl")).unwrap();
     let last: Value = serde_json::from_str(decisions.lines().last().unwrap()).unwrap();
     assert!(last["at"].as_str().unwrap().starts_with("20"), "{last}");
 
@@ -208,14 +210,14 @@ fn forty_failures_are_triaged_and_undone() {
     screen.terminal.wait_for("undone: triage of 40 failures");
     for (name, text) in &before {
         assert_eq!(
-            &files(&place)[name],
+            &files(&workspace)[name],
             text,
             "every byte of {name} is as before"
         );
     }
-    assert_eq!(files(&place).len(), before.len());
+    assert_eq!(files(&workspace).len(), before.len());
     let relaxed = || {
-        let decisions = read_decisions(place.path());
+        let decisions = read_decisions(workspace.path());
         let is_relaxed = |decision: &&Decision| decision.kind == Some(DecisionKind::Relax);
         decisions.iter().filter(is_relaxed).count()
     };
@@ -226,7 +228,7 @@ fn forty_failures_are_triaged_and_undone() {
     );
     screen.terminal.keys("U");
     screen.terminal.wait_for(" done: triage of 40 failures");
-    assert_eq!(files(&place), after);
+    assert_eq!(files(&workspace), after);
     assert_ne!(relaxed(), 0);
     screen.terminal.keys("q");
     assert_eq!(screen.terminal.wait_for_end(), 0);
@@ -236,7 +238,7 @@ fn forty_failures_are_triaged_and_undone() {
         output(
             evaltrail(&home)
                 .args(["run", selected, "--trust", "-q"])
-                .current_dir(place.path()),
+                .current_dir(workspace.path()),
         )
     };
     let quarantined = run(&only(1));
@@ -261,18 +263,18 @@ fn forty_failures_are_triaged_and_undone() {
 /// What a person accepted is not written over what someone else edited since.
 #[test]
 fn edited_case_loses_its_accept_decision() {
-    let place = place();
-    let home = place.path().join("home");
+    let workspace = workspace();
+    let home = workspace.path().join("home");
     output(
         evaltrail(&home)
             .args(["run", ".", "--trust", "-q"])
-            .current_dir(place.path()),
+            .current_dir(workspace.path()),
     );
-    let mut screen = Counted::open(&place, &home);
+    let mut screen = Counted::open(&workspace, &home);
     screen.terminal.wait_for("✓ 160  ✗ 40");
     screen.press("T", &format!("[1/40] {}", CAUSES[0]));
     screen.press("a", "39 undecided · accept 1");
-    let set = place.path().join("lights.evalset.json");
+    let set = workspace.path().join("lights.evalset.json");
     let edited = std::fs::read_to_string(&set)
         .unwrap()
         .replace("\"done\"", "\"edited by a colleague\"");
@@ -286,16 +288,16 @@ fn edited_case_loses_its_accept_decision() {
 /// Two explorers in one workspace: each decides about other cases, and no decision is lost.
 #[test]
 fn decisions_of_two_explorers_are_merged() {
-    let place = place();
-    let home = place.path().join("home");
+    let workspace = workspace();
+    let home = workspace.path().join("home");
     output(
         evaltrail(&home)
             .args(["run", ".", "--trust", "-q"])
-            .current_dir(place.path()),
+            .current_dir(workspace.path()),
     );
-    let before = files(&place);
-    let mut one = Counted::open(&place, &home);
-    let mut other = Counted::open(&place, &home);
+    let before = files(&workspace);
+    let mut one = Counted::open(&workspace, &home);
+    let mut other = Counted::open(&workspace, &home);
     for screen in [&mut one, &mut other] {
         screen.terminal.wait_for("✓ 160  ✗ 40");
         screen.press("T", &format!("[1/40] {}", CAUSES[0]));
@@ -318,7 +320,7 @@ fn decisions_of_two_explorers_are_merged() {
         screen.terminal.keys("q");
         assert_eq!(screen.terminal.wait_for_end(), 0);
     }
-    let mut again = Counted::open(&place, &home);
+    let mut again = Counted::open(&workspace, &home);
     again.terminal.wait_for("✓ 160  ✗ 40");
     again.press("T", "37 undecided · comment 3");
     again.terminal.keys("\x1b");
@@ -326,7 +328,7 @@ fn decisions_of_two_explorers_are_merged() {
     again.terminal.keys("q");
     assert_eq!(again.terminal.wait_for_end(), 0);
     assert_eq!(
-        files(&place),
+        files(&workspace),
         before,
         "nothing is written before a summary is confirmed"
     );

@@ -47,11 +47,11 @@ impl RealServer {
         args: &[&str],
         prepare: impl Fn(&Path),
     ) -> RealServer {
-        let place = tempfile::tempdir().unwrap();
-        copy_folder(&oracle().unwrap().join("real"), place.path());
-        prepare(&place.path().join(folder));
+        let workspace = tempfile::tempdir().unwrap();
+        copy_folder(&oracle().unwrap().join("real"), workspace.path());
+        prepare(&workspace.path().join(folder));
         let port = crate::common::unused_port();
-        let log = std::fs::File::create(place.path().join("server.log")).unwrap();
+        let log = std::fs::File::create(workspace.path().join("server.log")).unwrap();
         let programs = program.parent().unwrap();
         let path = format!(
             "{}:{}",
@@ -63,7 +63,7 @@ impl RealServer {
                 args.iter()
                     .map(|arg| arg.replace("{port}", &port.to_string())),
             )
-            .current_dir(place.path().join(folder))
+            .current_dir(workspace.path().join(folder))
             .env("PATH", path)
             .envs([
                 ("LANGGRAPH_CLI_NO_ANALYTICS", "1"),
@@ -79,7 +79,7 @@ impl RealServer {
         let mut server = RealServer {
             child,
             port,
-            folder: place,
+            folder: workspace,
         };
         wait_for("the server", Duration::from_secs(120), || {
             if let Some(status) = server.child.try_wait().unwrap() {
@@ -109,10 +109,10 @@ impl RealServer {
         use std::io::{Read, Write};
         let mut stream = std::net::TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         let length = body.len();
-        let head = "Host: 127.0.0.1\r\nConnection: close\r\nContent-Type: application/json";
+        let headers = "Host: 127.0.0.1\r\nConnection: close\r\nContent-Type: application/json";
         write!(
             stream,
-            "POST {path} HTTP/1.0\r\n{head}\r\nContent-Length: {length}\r\n\r\n{body}"
+            "POST {path} HTTP/1.0\r\n{headers}\r\nContent-Length: {length}\r\n\r\n{body}"
         )
         .unwrap();
         let mut answer = String::new();
@@ -158,14 +158,14 @@ impl Mode<'_> {
 
     /// The same for a Python agent in an environment.
     fn check_python(&self, environment: &Path) {
-        let place = tempfile::tempdir().unwrap();
-        copy_folder(&oracle().unwrap().join("real"), place.path());
-        std::fs::write(place.path().join("crewai/crew_object.py"), CREW).unwrap();
-        self.check_in(place.path(), self.agent, Some(environment));
+        let workspace = tempfile::tempdir().unwrap();
+        copy_folder(&oracle().unwrap().join("real"), workspace.path());
+        std::fs::write(workspace.path().join("crewai/crew_object.py"), CREW).unwrap();
+        self.check_in(workspace.path(), self.agent, Some(environment));
     }
 
-    fn check_in(&self, place: &Path, agent: &str, environment: Option<&Path>) {
-        let folder = place.join(self.folder);
+    fn check_in(&self, workspace: &Path, agent: &str, environment: Option<&Path>) {
+        let folder = workspace.join(self.folder);
         let home = tempfile::tempdir().unwrap();
         let recording = home.path().join("recording.jsonl");
         let ids = if self.cases.is_empty() {
@@ -206,16 +206,16 @@ impl Mode<'_> {
         assert!(!cases.is_empty());
         for case in cases {
             let id = case["eval_id"].as_str().unwrap();
-            let place = format!("{agent}, {id}");
+            let label = format!("{agent}, {id}");
             let verdict = &verdicts[self.expected][id];
-            assert_eq!(case["status"], verdict["status"], "{place}: {case}");
+            assert_eq!(case["status"], verdict["status"], "{label}: {case}");
             let turns = recorded
                 .get(id)
                 .and_then(Value::as_array)
                 .cloned()
                 .unwrap_or_default();
             let asks = turns.iter().any(|turn| turn.get("end").is_some());
-            assert_eq!(asks, verdict["asks"], "{place}: {turns:?}");
+            assert_eq!(asks, verdict["asks"], "{label}: {turns:?}");
             for (at, expected) in expected["cases"][id]["turns"]
                 .as_array()
                 .unwrap()
@@ -223,7 +223,7 @@ impl Mode<'_> {
                 .enumerate()
             {
                 compare_turn(
-                    &format!("{place}, turn {}", at + 1),
+                    &format!("{label}, turn {}", at + 1),
                     expected,
                     turns.get(at),
                     &case["error"],
@@ -233,31 +233,31 @@ impl Mode<'_> {
     }
 }
 
-fn compare_turn(place: &str, expected: &Value, turn: Option<&Value>, error: &Value) {
+fn compare_turn(label: &str, expected: &Value, turn: Option<&Value>, error: &Value) {
     let failed = matches!(expected["status"].as_str(), Some("error" | "failed"));
     assert_eq!(
         failed,
         error.is_string() && turn.is_none_or(|turn| turn["error"].is_string()),
-        "{place}: {error}"
+        "{label}: {error}"
     );
     // Some servers answer with tracebacks of thousands of characters.
     assert!(
         error
             .as_str()
             .is_none_or(|words| words.chars().count() < 700),
-        "{place}: {error}"
+        "{label}: {error}"
     );
     for words in ["on purpose", "no such city: Atlantis"] {
         let both_say = |text: &Value| text.as_str().is_some_and(|text| text.contains(words));
         assert!(
             !both_say(&expected["error"]) || both_say(error),
-            "{place}: {error}"
+            "{label}: {error}"
         );
     }
     let Some(turn) = turn else {
         return assert!(
             failed && expected["trajectory"].as_array().is_none_or(Vec::is_empty),
-            "{place}"
+            "{label}"
         );
     };
     let parts = || {
@@ -281,16 +281,16 @@ fn compare_turn(place: &str, expected: &Value, turn: Option<&Value>, error: &Val
     let Some(listed) = expected["trajectory"].as_array() else {
         return assert!(
             turn["partial"] == true && calls.is_empty(),
-            "{place}: the calls are unknown: {turn}"
+            "{label}: the calls are unknown: {turn}"
         );
     };
     assert!(
         failed || turn.get("partial").is_none(),
-        "{place}: the calls are known"
+        "{label}: the calls are known"
     );
-    assert_eq!(calls.len(), listed.len(), "{place}: {calls:?} {listed:?}");
+    assert_eq!(calls.len(), listed.len(), "{label}: {calls:?} {listed:?}");
     for ((author, call), expected) in calls.iter().zip(listed) {
-        assert_eq!(call["name"], expected["name"], "{place}");
+        assert_eq!(call["name"], expected["name"], "{label}");
         let args = if expected["args"].is_string() {
             &call["args"]["tool_input"]
         } else {
@@ -298,14 +298,14 @@ fn compare_turn(place: &str, expected: &Value, turn: Option<&Value>, error: &Val
         };
         assert!(
             equal(args, &expected["args"]),
-            "{place}: {args} {}",
+            "{label}: {args} {}",
             expected["args"]
         );
         if let Some(expected) = expected.get("author").filter(|author| author.is_string()) {
-            assert_eq!(author, expected, "{place}");
+            assert_eq!(author, expected, "{label}");
         }
     }
-    compare_responses(place, expected, calls.len(), responses);
+    compare_responses(label, expected, calls.len(), responses);
     if let Some(expected) = expected["response"].as_str() {
         let said = parts().filter(|(_, part)| part["thought"] != true);
         let said = said.filter_map(|(_, part)| Some(part["text"].as_str()?.to_string()));
@@ -319,21 +319,21 @@ fn compare_turn(place: &str, expected: &Value, turn: Option<&Value>, error: &Val
         };
         assert!(
             is_same || parts().any(|(_, part)| has_value(&part)),
-            "{place}: {said:?} {expected:?}"
+            "{label}: {said:?} {expected:?}"
         );
     }
 }
 
-fn compare_responses(place: &str, expected: &Value, calls: usize, responses: Vec<Value>) {
+fn compare_responses(label: &str, expected: &Value, calls: usize, responses: Vec<Value>) {
     let listed = expected["responses"].as_array().unwrap();
     // The recording of CrewAI has no responses; evaltrail reads them from CrewAI's events.
-    if place.starts_with("python:crew") {
+    if label.starts_with("python:crew") {
         return assert!(
             responses.len() >= calls && listed.is_empty(),
-            "{place}: {responses:?}"
+            "{label}: {responses:?}"
         );
     }
-    assert_eq!(responses.len(), listed.len(), "{place}: {responses:?}");
+    assert_eq!(responses.len(), listed.len(), "{label}: {responses:?}");
     // Tools that run at the same time respond in any order.
     let mut left = responses;
     for expected in listed {
@@ -348,7 +348,7 @@ fn compare_responses(place: &str, expected: &Value, calls: usize, responses: Vec
         let at = left
             .iter()
             .position(is_expected)
-            .unwrap_or_else(|| panic!("{place}: {expected} is not in {left:?}"));
+            .unwrap_or_else(|| panic!("{label}: {expected} is not in {left:?}"));
         left.remove(at);
     }
 }
@@ -806,9 +806,9 @@ fn callables_of_vertex() {
     let (Some(oracle), Some(python)) = (oracle(), crate::common::python()) else {
         return println!("SKIPPED: the oracle or Python is missing");
     };
-    let place = tempfile::tempdir().unwrap();
-    copy_folder(&oracle.join("real"), place.path());
-    let folder = place.path().join("vertex_callable");
+    let workspace = tempfile::tempdir().unwrap();
+    copy_folder(&oracle.join("real"), workspace.path());
+    let folder = workspace.path().join("vertex_callable");
     let recorded: Value =
         serde_json::from_slice(&std::fs::read(folder.join("expected.json")).unwrap()).unwrap();
     // The same agent in each form of a callable. Vertex's service awaits no coroutine and takes no text alone, so that its
@@ -825,7 +825,7 @@ fn callables_of_vertex() {
             python.display()
         );
         std::fs::write(folder.join("evaltrail.toml"), config).unwrap();
-        let mut command = evaltrail(place.path());
+        let mut command = evaltrail(workspace.path());
         command
             .current_dir(&folder)
             .args(["run", "cases.evalset.json", "--json", "--trust", "."]);
@@ -887,11 +887,11 @@ fn sub_agent_of_adk_runs_by_itself() {
         cases: &[],
     };
     mode.check_python(&environment);
-    let place = tempfile::tempdir().unwrap();
-    copy_folder(&oracle().unwrap().join("real"), place.path());
-    let mut command = evaltrail(place.path());
+    let workspace = tempfile::tempdir().unwrap();
+    copy_folder(&oracle().unwrap().join("real"), workspace.path());
+    let mut command = evaltrail(workspace.path());
     command
-        .current_dir(place.path().join("adk_isolated"))
+        .current_dir(workspace.path().join("adk_isolated"))
         .env("VIRTUAL_ENV", &environment);
     let out = output(command.args([
         "run",

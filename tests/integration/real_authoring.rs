@@ -73,12 +73,12 @@ fn post(port: u16, path: &str, body: &Value) -> String {
     use std::io::{Read, Write};
     let body = body.to_string();
     let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
-    let head = format!(
+    let headers = format!(
         "POST {path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
         body.len()
     );
     stream
-        .write_all(format!("{head}{body}").as_bytes())
+        .write_all(format!("{headers}{body}").as_bytes())
         .unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();

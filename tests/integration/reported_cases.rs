@@ -174,9 +174,9 @@ fn model_errors_are_the_reason_and_the_cause() {
     let Some(server) = ScriptedAgent::start("model_errors_are_the_reason_and_the_cause") else {
         return;
     };
-    let place = CaseFolder::copy("15-empty-and-error");
+    let folder = CaseFolder::copy("15-empty-and-error");
     let (printed, report) =
-        place.reported(&["run", ".", "--agent", &server.agent(), "--retries", "0"]);
+        folder.reported(&["run", ".", "--agent", &server.agent(), "--retries", "0"]);
     assert_eq!(
         statuses(&report),
         ["failed", "failed", "failed", "errored"],
@@ -222,7 +222,7 @@ fn model_errors_are_the_reason_and_the_cause() {
         field(&report, "raises", "error"),
         "RuntimeError: boom in the agent"
     );
-    let run = std::fs::read_dir(place.path().join(".evaltrail/runs"))
+    let run = std::fs::read_dir(folder.path().join(".evaltrail/runs"))
         .unwrap()
         .next()
         .unwrap()
@@ -241,7 +241,7 @@ fn model_errors_are_the_reason_and_the_cause() {
         "--filter",
         "cause:\"reported SAFETY\"",
     ];
-    let (printed, report) = place.reported(&of_cause);
+    let (printed, report) = folder.reported(&of_cause);
     assert_eq!(
         (statuses(&report), &report["cases"][0]["eval_id"]),
         (vec!["failed"], &json!("blocked")),
@@ -255,13 +255,13 @@ fn model_errors_are_reported_with_their_text() {
     let Some(server) = ScriptedAgent::start("model_errors_are_reported_with_their_text") else {
         return;
     };
-    let place = CaseFolder::copy("15-empty-and-error");
-    place.write(
+    let folder = CaseFolder::copy("15-empty-and-error");
+    folder.write(
         "test_config.json",
         "{\"criteria\": {\"tool_trajectory_avg_score\": 1.0}}",
     );
     let (printed, report) =
-        place.reported(&["run", ".", "--agent", &server.agent(), "--retries", "0"]);
+        folder.reported(&["run", ".", "--agent", &server.agent(), "--retries", "0"]);
     assert_eq!(
         statuses(&report),
         ["passed", "passed", "passed", "errored"],
@@ -286,8 +286,8 @@ fn model_errors_are_reported_with_their_text() {
 /// Row 18.
 #[test]
 fn prediction_only_rows_name_missing_column() {
-    let place = CaseFolder::copy("18-predicted-for-reference");
-    let (printed, report) = place.reported(&["score", "data.json"]);
+    let folder = CaseFolder::copy("18-predicted-for-reference");
+    let (printed, report) = folder.reported(&["score", "data.json"]);
     assert_eq!(statuses(&report), ["not_evaluated", "not_evaluated"]);
     let reason = "the row has no reference or reference_trajectory (it has predicted_trajectory)";
     for case in report["cases"].as_array().unwrap() {
@@ -299,8 +299,8 @@ fn prediction_only_rows_name_missing_column() {
 /// Row 20.
 #[test]
 fn response_items_become_calls_and_messages() {
-    let place = CaseFolder::copy("20-responses-items");
-    let (printed, report) = place.reported(&["score", "calls.jsonl"]);
+    let folder = CaseFolder::copy("20-responses-items");
+    let (printed, report) = folder.reported(&["score", "calls.jsonl"]);
     let turns: Vec<&Value> = report["cases"]
         .as_array()
         .unwrap()
@@ -321,8 +321,8 @@ fn response_items_become_calls_and_messages() {
     );
     assert_eq!(turns[0]["expected"]["response"], "It is 4 degrees.");
     assert_eq!(turns[1]["actual"]["response"], "4.");
-    let converted = place.printed(&["convert", "calls.jsonl", "-o", "calls.evalset.json"]);
-    let set = place.json_file("calls.evalset.json");
+    let converted = folder.printed(&["convert", "calls.jsonl", "-o", "calls.evalset.json"]);
+    let set = folder.json_file("calls.evalset.json");
     let results = &set["eval_cases"][0]["conversation"][0]["intermediate_data"]["tool_responses"];
     assert_eq!(
         results[0]["response"],
@@ -347,11 +347,11 @@ fn a2a_texts_are_in_response_or_events() {
     let Some(python) = python() else {
         return println!("skipped: Python is not installed");
     };
-    let place = CaseFolder::copy("41-a2a-status-message");
+    let folder = CaseFolder::copy("41-a2a-status-message");
     let port = crate::common::unused_port();
     let mut server = Command::new(python);
     server
-        .arg(place.path().join("server.py"))
+        .arg(folder.path().join("server.py"))
         .arg(port.to_string())
         .stdin(Stdio::null());
     let _server = Ended(server.spawn().unwrap());
@@ -359,7 +359,7 @@ fn a2a_texts_are_in_response_or_events() {
         std::net::TcpStream::connect(("127.0.0.1", port)).ok()
     });
     let agent = format!("a2a+http://127.0.0.1:{port}/");
-    let (printed, report) = place.reported(&[
+    let (printed, report) = folder.reported(&[
         "run",
         "set.evalset.json",
         "--agent",
@@ -422,13 +422,13 @@ fn a2a_texts_are_in_response_or_events() {
 /// Row 44.
 #[test]
 fn unknown_columns_are_named_listed_and_mapped() {
-    let place = CaseFolder::copy("44-columns");
+    let folder = CaseFolder::copy("44-columns");
     for args in [
         ["check", "renamed.jsonl"],
         ["score", "renamed.jsonl"],
         ["list", "."],
     ] {
-        let printed = place.printed(&args);
+        let printed = folder.printed(&args);
         let line = printed
             .lines()
             .find(|line| line.contains("renamed.jsonl"))
@@ -446,7 +446,7 @@ fn unknown_columns_are_named_listed_and_mapped() {
         "--columns",
         "prompt=question,response=answer,reference=ground_truth",
     ];
-    let (_, mapped) = place.reported(
+    let (_, mapped) = folder.reported(
         &[
             &["score", "renamed.jsonl", "--metric", "exact_match"],
             &map[..],
@@ -455,7 +455,7 @@ fn unknown_columns_are_named_listed_and_mapped() {
     );
     assert_eq!(mapped["summary"]["passed"], 1, "{mapped}");
     assert_eq!(mapped["cases"][0]["invocations"][0]["user"], "q");
-    let (printed, camel) = place.reported(&["score", "camel.jsonl"]);
+    let (printed, camel) = folder.reported(&["score", "camel.jsonl"]);
     assert_eq!(statuses(&camel), ["passed"], "{printed}");
     let calls = json!([{"name": "x", "args": {"a": 1}}]);
     assert_eq!(
@@ -467,7 +467,7 @@ fn unknown_columns_are_named_listed_and_mapped() {
 /// Row 45.
 #[test]
 fn prompts_without_calls_expect_unknown_calls() {
-    let place = CaseFolder::copy("45-prompt-only");
+    let folder = CaseFolder::copy("45-prompt-only");
     for (file, cases) in [
         (
             "prompt.jsonl",
@@ -481,10 +481,10 @@ fn prompts_without_calls_expect_unknown_calls() {
             ][..],
         ),
     ] {
-        let agent = place.recorded(cases);
+        let agent = folder.recorded(cases);
         let names = "trajectory_exact_match,trajectory_precision,tool_trajectory_avg_score,trajectory_match_f1";
         let (printed, report) =
-            place.reported(&["run", file, "--agent", &agent, "--metric", names]);
+            folder.reported(&["run", file, "--agent", &agent, "--metric", names]);
         for case in report["cases"].as_array().unwrap() {
             assert_eq!(case["status"], "not_evaluated", "{printed}");
             let turn = &case["invocations"][0];
@@ -501,7 +501,7 @@ fn prompts_without_calls_expect_unknown_calls() {
                 assert_ne!(metric["explanation"], "", "{metric}");
             }
         }
-        let (_, plain) = place.reported(&["run", file, "--agent", &agent]);
+        let (_, plain) = folder.reported(&["run", file, "--agent", &agent]);
         let reason = plain["cases"][0]["reason"].as_str().unwrap();
         assert!(
             reason.contains("the row has no reference or reference_trajectory"),
@@ -513,8 +513,8 @@ fn prompts_without_calls_expect_unknown_calls() {
 /// Row 46.
 #[test]
 fn rows_without_a_reference_count_in_no_metric() {
-    let place = CaseFolder::copy("46-some-references");
-    let (printed, report) = place.reported(&["score", "d.jsonl"]);
+    let folder = CaseFolder::copy("46-some-references");
+    let (printed, report) = folder.reported(&["score", "d.jsonl"]);
     assert_eq!(
         statuses(&report),
         ["passed", "not_evaluated", "not_evaluated", "not_evaluated"],
@@ -538,10 +538,10 @@ fn rows_without_a_reference_count_in_no_metric() {
 /// Row 47.
 #[test]
 fn calls_and_images_of_messages_are_read() {
-    let place = CaseFolder::copy("47-lc-messages");
-    let checked = place.printed(&["check", "."]);
+    let folder = CaseFolder::copy("47-lc-messages");
+    let checked = folder.printed(&["check", "."]);
     assert!(checked.contains("3 files checked: 0 errors"), "{checked}");
-    let (_, report) = place.reported(&["score", "."]);
+    let (_, report) = folder.reported(&["score", "."]);
     let calls = json!([{"name": "get_weather", "args": {"city": "Lima"}}]);
     for set in ["function_call_old", "lc_anthropic"] {
         let mut cases = report["cases"].as_array().unwrap().iter();
@@ -554,8 +554,8 @@ fn calls_and_images_of_messages_are_read() {
         );
         assert_eq!(turns[0]["expected"]["response"], "20 degrees.", "{set}");
     }
-    place.printed(&["convert", "image_user.jsonl", "-o", "image.evalset.json"]);
-    let set = place.json_file("image.evalset.json");
+    folder.printed(&["convert", "image_user.jsonl", "-o", "image.evalset.json"]);
+    let set = folder.json_file("image.evalset.json");
     let parts = &set["eval_cases"][0]["conversation"][0]["user_content"]["parts"];
     assert_eq!(parts[0]["text"], "what is it");
     assert_eq!(
@@ -568,12 +568,12 @@ fn calls_and_images_of_messages_are_read() {
 /// Row 47b.
 #[test]
 fn expected_conversation_passes_in_every_form() {
-    let place = CaseFolder::copy("47b-right-agent-fails");
+    let folder = CaseFolder::copy("47b-right-agent-fails");
     for name in ["openai.jsonl", "langchain.jsonl", "openai_old.jsonl"] {
-        let (_, report) = place.reported(&["score", name]);
+        let (_, report) = folder.reported(&["score", name]);
         let id = report["cases"][0]["eval_id"].as_str().unwrap();
-        let agent = place.recorded(&[(id, "same call once")]);
-        let (printed, report) = place.reported(&["run", name, "--agent", &agent]);
+        let agent = folder.recorded(&[(id, "same call once")]);
+        let (printed, report) = folder.reported(&["run", name, "--agent", &agent]);
         assert_eq!(statuses(&report), ["passed"], "{name}: {printed}");
         let exact = report["cases"][0]["metrics"].as_array().unwrap().iter();
         let scores: Vec<&Value> = exact
@@ -595,14 +595,14 @@ fn expected_conversation_passes_in_every_form() {
 /// Row 48.
 #[test]
 fn scaffold_passes_case_with_reference() {
-    let place = CaseFolder::copy("48-scaffold");
-    let agent = place.recorded(&[
+    let folder = CaseFolder::copy("48-scaffold");
+    let agent = folder.recorded(&[
         ("greeting", "Hello, what can you help me with?"),
         ("weather_query", "What's the weather like in San Francisco?"),
         ("capital_lookup", "What is the capital of France?"),
     ]);
     let (printed, report) =
-        place.reported(&["run", "basic-dataset.json", "--agent", &agent, "--trust"]);
+        folder.reported(&["run", "basic-dataset.json", "--agent", &agent, "--trust"]);
     assert_eq!(
         statuses(&report),
         ["not_evaluated", "not_evaluated", "passed"],
@@ -624,12 +624,12 @@ fn scaffold_passes_case_with_reference() {
     if !has_program("python3") {
         return println!("skipped: the function of the config needs Python");
     }
-    let config = place
+    let config = folder
         .read("eval_config.yaml")
         .replace("  - custom_response_quality", "  - agent_turn_count");
-    place.write("eval_config.yaml", &config);
+    folder.write("eval_config.yaml", &config);
     let (printed, report) =
-        place.reported(&["run", "basic-dataset.json", "--agent", &agent, "--trust"]);
+        folder.reported(&["run", "basic-dataset.json", "--agent", &agent, "--trust"]);
     let metrics = field(&report, "capital_lookup", "metrics")
         .as_array()
         .unwrap();
@@ -643,20 +643,20 @@ fn scaffold_passes_case_with_reference() {
 /// Row 49.
 #[test]
 fn texts_of_tools_become_objects_that_adk_loads() {
-    let place = CaseFolder::copy("49-convert-tool-text");
+    let folder = CaseFolder::copy("49-convert-tool-text");
     for (name, result) in [
         ("text", json!("20 degrees")),
         ("number", json!(20)),
         ("list", json!([1, 2])),
     ] {
         let (from, to) = (format!("{name}.jsonl"), format!("{name}.evalset.json"));
-        let converted = place.printed(&["convert", &from, "-o", &to]);
+        let converted = folder.printed(&["convert", &from, "-o", &to]);
         assert!(converted.contains("1 case in"), "{converted}");
-        let set = place.json_file(&to);
+        let set = folder.json_file(&to);
         let results =
             &set["eval_cases"][0]["conversation"][0]["intermediate_data"]["tool_responses"];
         assert_eq!(results[0]["response"], json!({"result": result}), "{name}");
-        let checked = place.printed(&["check", &to]);
+        let checked = folder.printed(&["check", &to]);
         assert!(checked.contains("0 errors, 0 refused by ADK"), "{checked}");
     }
     let Some(adk) = adk() else {
@@ -665,7 +665,7 @@ fn texts_of_tools_become_objects_that_adk_loads() {
     let load = "import sys\nfrom google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file as load\n\
                 for file in sys.argv[1:]: print(len(load(file, 'x').eval_cases))";
     let mut command = Command::new(adk.parent().unwrap().join("python"));
-    command.current_dir(place.path()).args(["-c", load]);
+    command.current_dir(folder.path()).args(["-c", load]);
     let loaded = output(command.args([
         "text.evalset.json",
         "number.evalset.json",
@@ -693,13 +693,13 @@ fn rubric_groups_are_judged_and_converted() {
             json!({"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}});
         answer(stream, "200 OK", JSON, &reply.to_string())
     });
-    let place = CaseFolder::copy("52-rubric-groups");
-    let toml = place
+    let folder = CaseFolder::copy("52-rubric-groups");
+    let toml = folder
         .read("evaltrail.toml")
         .replace(":7812", &format!(":{}", judge.port));
-    place.write("evaltrail.toml", &toml);
+    folder.write("evaltrail.toml", &toml);
     let judged = || {
-        let mut command = place.command();
+        let mut command = folder.command();
         command
             .env("OPENAI_API_KEY", "key")
             .args(["score", "d.json", "--trust", "--json", "-q"]);
@@ -719,19 +719,19 @@ fn rubric_groups_are_judged_and_converted() {
         (&json!("passed"), &["confirms".to_string()][..]),
         "{printed}"
     );
-    let converted = place.printed(&["convert", "d.json", "-o", "d.evalset.json"]);
-    let case = &place.json_file("d.evalset.json")["eval_cases"][0];
+    let converted = folder.printed(&["convert", "d.json", "-o", "d.evalset.json"]);
+    let case = &folder.json_file("d.evalset.json")["eval_cases"][0];
     assert_eq!(case["rubrics"][0]["rubric_id"], "confirms", "{converted}");
     assert_eq!(case["rubric_groups"]["g1"][0], "confirms", "{case}");
     // One of two groups is selected.
-    let mut data = place.json_file("d.json");
+    let mut data = folder.json_file("d.json");
     data["eval_cases"][0]["rubric_groups"]["g2"] = json!({"rubrics": [{"rubric_id": "polite", "content": {"property": {"description": "Is polite."}}}]});
-    place.write("d.json", &data.to_string());
-    std::fs::remove_file(place.path().join("d.evalset.json")).unwrap();
+    folder.write("d.json", &data.to_string());
+    std::fs::remove_file(folder.path().join("d.evalset.json")).unwrap();
     assert_eq!(judged().1, ["confirms", "polite"]);
-    let mut config = place.json_file("test_config.json");
+    let mut config = folder.json_file("test_config.json");
     config["criteria"]["rubric_based_final_response_quality_v1"]["rubric_group_key"] = "g2".into();
-    place.write("test_config.json", &config.to_string());
+    folder.write("test_config.json", &config.to_string());
     let (_, ids, printed) = judged();
     assert_eq!(ids, ["polite"], "{printed}");
 }
@@ -739,8 +739,8 @@ fn rubric_groups_are_judged_and_converted() {
 /// Row 04.
 #[test]
 fn turns_without_user_message_are_left_out() {
-    let place = CaseFolder::copy("04-no-user-event");
-    let checked = place.printed(&["check", "empty_user.evalset.json"]);
+    let folder = CaseFolder::copy("04-no-user-event");
+    let checked = folder.printed(&["check", "empty_user.evalset.json"]);
     for line in [
         "[0].conversation[0].user_content: expected",
         "[1].conversation[0]: the turn has no user message",
@@ -749,7 +749,7 @@ fn turns_without_user_message_are_left_out() {
         assert!(checked.contains(line), "{line}: {checked}");
     }
     let capture = |more: &[&str]| {
-        place.ran(
+        folder.ran(
             &[
                 &["capture", "session.json", "--into", "new.evalset.json:a"],
                 more,
@@ -767,7 +767,7 @@ fn turns_without_user_message_are_left_out() {
     }
     let captured = capture(&["--user-turns-only"]);
     assert!(captured.status.success(), "{}", both(&captured));
-    let turns = place.json_file("new.evalset.json")["eval_cases"][0]["conversation"].clone();
+    let turns = folder.json_file("new.evalset.json")["eval_cases"][0]["conversation"].clone();
     assert_eq!(turns.as_array().unwrap().len(), 1, "{turns}");
     assert_eq!(turns[0]["user_content"]["parts"][0]["text"], "hello");
     assert_eq!(turns[0]["final_response"]["parts"][0]["text"], "Hi.");
@@ -779,8 +779,8 @@ fn swapped_calls_would_pass_in_any_order() {
     let Some(server) = ScriptedAgent::start("swapped_calls_would_pass_in_any_order") else {
         return;
     };
-    let place = CaseFolder::copy("29-parallel-order");
-    let (printed, report) = place.reported(&["run", ".", "--agent", &server.agent()]);
+    let folder = CaseFolder::copy("29-parallel-order");
+    let (printed, report) = folder.reported(&["run", ".", "--agent", &server.agent()]);
     assert_eq!(statuses(&report), ["failed"], "{printed}");
     assert!(printed.contains("same calls in another order"), "{printed}");
     assert!(printed.contains("would pass with ANY_ORDER"), "{printed}");
@@ -792,8 +792,8 @@ fn swapped_calls_would_pass_in_any_order() {
     #[cfg(unix)]
     {
         use crate::common::terminal::Terminal;
-        let path = place.path().display().to_string();
-        let home = place.path().join("home");
+        let path = folder.path().display().to_string();
+        let home = folder.path().join("home");
         let screen = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[&path], &home, (150, 40));
         screen.wait_for("swapped");
         screen.wait_for("same calls in another order");
@@ -807,8 +807,8 @@ fn only_turns_without_text_run_in_background() {
     let Some(server) = ScriptedAgent::start("only_turns_without_text_run_in_background") else {
         return;
     };
-    let place = CaseFolder::copy("40-long-running");
-    let (printed, report) = place.reported(&["run", ".", "--agent", &server.agent()]);
+    let folder = CaseFolder::copy("40-long-running");
+    let (printed, report) = folder.reported(&["run", ".", "--agent", &server.agent()]);
     assert_eq!(statuses(&report), ["passed", "failed"], "{printed}");
     let end = |eval_id: &str, turn: usize| {
         field(&report, eval_id, "invocations")[turn]["actual"]["end"].clone()
@@ -830,12 +830,12 @@ fn only_turns_without_text_run_in_background() {
 /// Row 34.
 #[test]
 fn git_lfs_pointers_name_the_command() {
-    let place = CaseFolder::copy("34-broken-lines");
+    let folder = CaseFolder::copy("34-broken-lines");
     let words = "a pointer of Git LFS: run git lfs pull";
-    assert_eq!(place.printed(&["list", "."]).matches(words).count(), 2);
+    assert_eq!(folder.printed(&["list", "."]).matches(words).count(), 2);
     for file in ["lfs.jsonl", "lfs.evalset.json"] {
         for verb in ["check", "score"] {
-            let out = place.ran(&[verb, file]);
+            let out = folder.ran(&[verb, file]);
             assert!(
                 both(&out).contains(words) && !out.status.success(),
                 "{verb}: {}",
@@ -848,13 +848,13 @@ fn git_lfs_pointers_name_the_command() {
 /// Row 03b.
 #[test]
 fn semicolons_separate_cells() {
-    let place = CaseFolder::copy("03b-csv");
+    let folder = CaseFolder::copy("03b-csv");
     assert!(
-        place
+        folder
             .printed(&["list", "."])
             .contains("semicolon.csv  1 case")
     );
-    let (printed, report) = place.reported(&["score", "semicolon.csv", "--metric", "exact_match"]);
+    let (printed, report) = folder.reported(&["score", "semicolon.csv", "--metric", "exact_match"]);
     let turn = &report["cases"][0]["invocations"][0];
     assert_eq!(
         (&turn["user"], &turn["actual"]["response"]),
@@ -867,9 +867,9 @@ fn semicolons_separate_cells() {
 /// Row 35.
 #[test]
 fn equal_ids_are_labelled_in_every_output() {
-    let place = CaseFolder::copy("35-duplicate-ids");
+    let folder = CaseFolder::copy("35-duplicate-ids");
     let prompts = ["four steps", "same call once", "same call twice"];
-    let agent = place.recorded(&prompts.map(|prompt| ("same", prompt)));
+    let agent = folder.recorded(&prompts.map(|prompt| ("same", prompt)));
     let formats = ["junit", "markdown", "html", "csv"];
     let reports: Vec<String> = formats
         .iter()
@@ -877,14 +877,14 @@ fn equal_ids_are_labelled_in_every_output() {
         .collect();
     let reports: Vec<&str> = reports.iter().map(String::as_str).collect();
     let (printed, report) =
-        place.reported(&[&["run", ".", "--agent", &agent], &reports[..]].concat());
-    let places: Vec<String> = report["cases"]
+        folder.reported(&[&["run", ".", "--agent", &agent], &reports[..]].concat());
+    let positions: Vec<String> = report["cases"]
         .as_array()
         .unwrap()
         .iter()
         .map(|case| format!("{}:{}", case["file"].as_str().unwrap(), case["position"]))
         .collect();
-    let mut sorted = places.clone();
+    let mut sorted = positions.clone();
     sorted.sort();
     assert_eq!(
         sorted,
@@ -894,7 +894,7 @@ fn equal_ids_are_labelled_in_every_output() {
             "set.evalset.json:2"
         ]
     );
-    let files = formats.map(|name| (name, place.read(&format!("report.{name}"))));
+    let files = formats.map(|name| (name, folder.read(&format!("report.{name}"))));
     for (name, words) in [("terminal", printed)].into_iter().chain(files) {
         // Without the signs that keep Markdown from being interpreted.
         let words = words.replace('\\', "").replace("<!-- -->", "");

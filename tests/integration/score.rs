@@ -1,10 +1,10 @@
 //! `evaltrail score` and custom metrics, with the real binary, real programs and a real Python.
 
-use crate::common::{Place, both, evaltrail, output, text};
+use crate::common::{TestWorkspace, both, evaltrail, output, text};
 use serde_json::{Value, json};
 use std::process::Output;
 
-impl Place {
+impl TestWorkspace {
     fn run(&self, args: &[&str]) -> Output {
         output(
             evaltrail(&self.path().join("home"))
@@ -47,8 +47,8 @@ fn a_table_is_scored_without_an_agent() {
         "{good}\nnot json\n{bad}\n{}\n",
         json!({"prompt": "x", "reference_trajectory": 5, "response": "y"})
     );
-    let place = Place::new(&[("rows.jsonl", text)]);
-    let (report, code) = place.score(&[
+    let workspace = TestWorkspace::new(&[("rows.jsonl", text)]);
+    let (report, code) = workspace.score(&[
         "rows.jsonl",
         "--metric",
         "bleu,failure,trajectory_single_tool_use:set",
@@ -100,7 +100,7 @@ fn a_table_is_scored_without_an_agent() {
 #[test]
 fn reports_explain_metric_without_score() {
     let rows = json!({"eval_case_id": "a", "prompt": "x", "response": "y"});
-    let place = Place::new(&[("rows.jsonl", lines(&[rows]))]);
+    let workspace = TestWorkspace::new(&[("rows.jsonl", lines(&[rows]))]);
     let args = [
         "rows.jsonl",
         "--metric",
@@ -110,7 +110,7 @@ fn reports_explain_metric_without_score() {
         "--report",
         "markdown=r.md",
     ];
-    let (report, _) = place.score(&args);
+    let (report, _) = workspace.score(&args);
     let summary = report["summary"]["metrics"].as_array().unwrap();
     let bleu = summary
         .iter()
@@ -122,7 +122,7 @@ fn reports_explain_metric_without_score() {
         "{bleu}"
     );
     for file in ["r.html", "r.md"] {
-        let report = std::fs::read_to_string(place.path().join(file)).unwrap();
+        let report = std::fs::read_to_string(workspace.path().join(file)).unwrap();
         let row = report.lines().find(|line| line.contains("bleu")).unwrap();
         assert!(row.contains(&format!("bleu (no score: {why})")), "{row}");
     }
@@ -140,8 +140,8 @@ fn missing_columns_and_duplicated_ids() {
                "reference_trajectory": [{"tool_name": "f", "tool_input": {"n": 123456789012345678901234567890u128}}],
                "predicted_trajectory": [{"tool_name": "f", "tool_input": {"n": 123456789012345678901234567891u128}}]}),
     ];
-    let place = Place::new(&[("rows.jsonl", lines(&rows))]);
-    let (report, code) = place.score(&["rows.jsonl", "--metric", "exact_match"]);
+    let workspace = TestWorkspace::new(&[("rows.jsonl", lines(&rows))]);
+    let (report, code) = workspace.score(&["rows.jsonl", "--metric", "exact_match"]);
     let cases: Vec<(&str, &str)> = report["cases"]
         .as_array()
         .unwrap()
@@ -194,9 +194,10 @@ fn missing_columns_and_duplicated_ids() {
 
 #[test]
 fn an_empty_file_is_an_error_and_no_pass() {
-    let place = Place::new(&[("empty.jsonl", String::new()), ("latin.csv", String::new())]);
+    let workspace =
+        TestWorkspace::new(&[("empty.jsonl", String::new()), ("latin.csv", String::new())]);
     std::fs::write(
-        place.path().join("latin.csv"),
+        workspace.path().join("latin.csv"),
         b"prompt,response\ncaf\xe9,x\n",
     )
     .unwrap();
@@ -204,7 +205,7 @@ fn an_empty_file_is_an_error_and_no_pass() {
         ("empty.jsonl", "an empty file"),
         ("latin.csv", "line 2: byte 19 is not UTF-8"),
     ] {
-        let ran = place.run(&["score", file]);
+        let ran = workspace.run(&["score", file]);
         assert_eq!(ran.status.code(), Some(2), "{}", both(&ran));
         assert!(both(&ran).contains(words), "{}", both(&ran));
     }
@@ -214,9 +215,9 @@ fn an_empty_file_is_an_error_and_no_pass() {
 #[test]
 fn an_eval_set_without_responses_is_not_scored() {
     let set = json!({"eval_set_id": "s", "eval_cases": [{"eval_id": "a", "conversation": []}]});
-    let place = Place::new(&[("s.evalset.json", set.to_string())]);
+    let workspace = TestWorkspace::new(&[("s.evalset.json", set.to_string())]);
     for path in ["s.evalset.json", "."] {
-        let scored = place.run(&["score", path]);
+        let scored = workspace.run(&["score", path]);
         assert_eq!(scored.status.code(), Some(2), "{}", both(&scored));
         assert!(
             both(&scored).contains("the file contains no saved responses"),
@@ -224,17 +225,17 @@ fn an_eval_set_without_responses_is_not_scored() {
             both(&scored)
         );
     }
-    assert!(!place.path().join(".evaltrail/runs").exists());
+    assert!(!workspace.path().join(".evaltrail/runs").exists());
 }
 
 #[test]
 fn rules_of_the_folder_decide_under_our_name() {
     let rules = "[[match]]\ntool = \"s*\"\nargs = { id = \"ignore\" }\n";
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         ("rows.jsonl", lines(&[row("other", "2", "Done now please")])),
         ("evaltrail.toml", rules.into()),
     ]);
-    let (report, code) = place.score(&["rows.jsonl"]);
+    let (report, code) = workspace.score(&["rows.jsonl"]);
     assert_eq!(code, 0, "{report}");
     assert_eq!(metric(&report, 0, "trajectory_match")["status"], "passed");
     let exact = metric(&report, 0, "trajectory_exact_match");
@@ -259,7 +260,7 @@ fn broken_custom_metric_affects_no_other() {
         def word_count(instance):\n    print('noise')\n    return {'word_count': len(instance['response'].split())}\n\
         def broken(instance):\n    raise ValueError('no such column')\n\
         def slow(instance):\n    time.sleep(60)\n";
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         (
             "rows.jsonl",
             lines(&[
@@ -271,7 +272,7 @@ fn broken_custom_metric_affects_no_other() {
         ("my_metrics.py", python.into()),
         ("evaltrail.toml", config.into()),
     ]);
-    let refused = place.run(&["score", "rows.jsonl"]);
+    let refused = workspace.run(&["score", "rows.jsonl"]);
     assert_eq!(refused.status.code(), Some(2), "{}", both(&refused));
     assert!(
         both(&refused).contains("python3 score.py")
@@ -279,7 +280,7 @@ fn broken_custom_metric_affects_no_other() {
         "{}",
         both(&refused)
     );
-    let (report, code) = place.score(&["rows.jsonl", "--trust"]);
+    let (report, code) = workspace.score(&["rows.jsonl", "--trust"]);
     assert_eq!(code, 1);
     for case in 0..2 {
         assert_eq!(
@@ -341,17 +342,17 @@ fn adk_custom_metrics_are_called_as_in_adk() {
         "criteria": {"counts": 0.5, "of_turn": 0.7, "other": 0.5},
         "custom_metrics": {"counts": named("counts"), "of_turn": named("of_turn"), "other": named("other")},
     });
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         ("rows.jsonl", lines(&[row("a", "1", "Done")])),
         ("mine.py", function.into()),
         ("test_config.json", config.to_string()),
     ]);
     let venv = adk.parent().unwrap().parent().unwrap();
     let ran = output(
-        evaltrail(&place.path().join("home"))
+        evaltrail(&workspace.path().join("home"))
             .args(["score", "rows.jsonl", "--trust", "--json"])
             .env("VIRTUAL_ENV", venv)
-            .current_dir(place.path()),
+            .current_dir(workspace.path()),
     );
     let report: Value =
         serde_json::from_str(&text(&ran)).unwrap_or_else(|_| panic!("{}", both(&ran)));
@@ -393,7 +394,7 @@ fn hostile() -> String {
 
 #[test]
 fn hostile_reports_open_cleanly() {
-    let place = Place::new(&[("rows.jsonl", hostile())]);
+    let workspace = TestWorkspace::new(&[("rows.jsonl", hostile())]);
     let kinds = [
         "csv",
         "markdown",
@@ -410,10 +411,10 @@ fn hostile_reports_open_cleanly() {
             .iter()
             .map(|kind| format!("--report={kind}=out.{kind}")),
     );
-    let ran = place.run(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    let ran = workspace.run(&args.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(ran.status.code(), Some(1), "{}", both(&ran));
     let read =
-        |kind: &str| std::fs::read_to_string(place.path().join(format!("out.{kind}"))).unwrap();
+        |kind: &str| std::fs::read_to_string(workspace.path().join(format!("out.{kind}"))).unwrap();
     for kind in ["csv", "markdown", "html", "junit"] {
         let said = read(kind);
         let steers = |c: &char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
@@ -477,16 +478,16 @@ fn hostile_reports_open_cleanly() {
 /// evaltrail reads its own exports in Vertex's formats.
 #[test]
 fn our_exports_are_read_again() {
-    let place = Place::new(&[(
+    let workspace = TestWorkspace::new(&[(
         "rows.jsonl",
         lines(&[row("a", "1", "Done now please"), row("b", "2", "no")]),
     )]);
-    let (report, _) = place.score(&[
+    let (report, _) = workspace.score(&[
         "rows.jsonl",
         "--report=vertex=table.jsonl",
         "--report=evaluation-result=result.json",
     ]);
-    let (again, _) = place.score(&["table.jsonl"]);
+    let (again, _) = workspace.score(&["table.jsonl"]);
     for case in 0..2 {
         for name in [
             "trajectory_exact_match",
@@ -500,10 +501,10 @@ fn our_exports_are_read_again() {
             );
         }
     }
-    let (recorded, _) = place.score(&["result.json"]);
+    let (recorded, _) = workspace.score(&["result.json"]);
     assert_eq!(metric(&recorded, 1, "trajectory_exact_match")["score"], 0.0);
     // They are no data sets of the workspace.
-    let listed = text(&place.run(&["list", "."]));
+    let listed = text(&workspace.run(&["list", "."]));
     assert!(listed.contains("rows.jsonl"), "{listed}");
     assert!(
         !listed.contains("table.jsonl") && !listed.contains("result.json"),
@@ -516,7 +517,7 @@ fn our_exports_are_read_again() {
 fn folder_runs_eval_sets_and_scores_data_sets() {
     let set =
         json!({"eval_set_id": "s", "eval_cases": [{"eval_id": "of_the_set", "conversation": []}]});
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         (
             "rows.jsonl",
             lines(&[row("of_the_table", "1", "Done now please")]),
@@ -535,8 +536,8 @@ fn folder_runs_eval_sets_and_scores_data_sets() {
             .map(|case| case["eval_id"].as_str().unwrap().into())
             .collect()
     };
-    assert_eq!(ids(&place.score(&["."]).0), ["of_the_table"]);
-    let ran = place.run(&[
+    assert_eq!(ids(&workspace.score(&["."]).0), ["of_the_table"]);
+    let ran = workspace.run(&[
         "run",
         ".",
         "--agent",
@@ -547,7 +548,7 @@ fn folder_runs_eval_sets_and_scores_data_sets() {
     let report: Value =
         serde_json::from_str(&text(&ran)).unwrap_or_else(|_| panic!("{}", both(&ran)));
     assert_eq!(ids(&report), ["of_the_set"]);
-    let named = place.run(&[
+    let named = workspace.run(&[
         "run",
         "rows.jsonl",
         "--agent",
@@ -562,8 +563,8 @@ fn folder_runs_eval_sets_and_scores_data_sets() {
 
 #[test]
 fn metrics_are_named_on_the_command_line() {
-    let place = Place::new(&[]);
-    let all = text(&place.run(&["metrics"]));
+    let workspace = TestWorkspace::new(&[]);
+    let all = text(&workspace.run(&["metrics"]));
     for name in [
         "trajectory_exact_match",
         "tool_parameter_kv_match",
@@ -572,15 +573,18 @@ fn metrics_are_named_on_the_command_line() {
     ] {
         assert!(all.contains(name), "{all}");
     }
-    let one = text(&place.run(&["metrics", "trajectory_precision"]));
+    let one = text(&workspace.run(&["metrics", "trajectory_precision"]));
     assert!(
         one.contains("A A against A is 1.0") && one.contains("0 to 1, higher is better"),
         "{one}"
     );
-    let json: Value = serde_json::from_str(&text(&place.run(&["metrics", "--json"]))).unwrap();
+    let json: Value = serde_json::from_str(&text(&workspace.run(&["metrics", "--json"]))).unwrap();
     assert!(json.as_array().unwrap().len() >= 38);
-    assert_eq!(place.run(&["metrics", "nonsense"]).status.code(), Some(2));
-    let of_vertex = place.run(&["metrics", "fluency"]);
+    assert_eq!(
+        workspace.run(&["metrics", "nonsense"]).status.code(),
+        Some(2)
+    );
+    let of_vertex = workspace.run(&["metrics", "fluency"]);
     assert!(
         String::from_utf8_lossy(&of_vertex.stderr).contains("judged_fluency"),
         "{of_vertex:?}"
@@ -599,8 +603,9 @@ fn non_numeric_scores_decide_nothing() {
         ("Infinity", "errored", "not a finite number"),
         ("NaN", "informational", "contains no score"),
     ] {
-        let place = Place::new(&[("rows.jsonl", with(r#""response": "Done","#, number))]);
-        let (report, code) = place.score(&["rows.jsonl", "--metric", "exact_match"]);
+        let workspace =
+            TestWorkspace::new(&[("rows.jsonl", with(r#""response": "Done","#, number))]);
+        let (report, code) = workspace.score(&["rows.jsonl", "--metric", "exact_match"]);
         let safety = metric(&report, 0, "safety");
         assert_eq!(
             (code, &report["cases"][0]["status"], &safety["status"]),
@@ -611,8 +616,8 @@ fn non_numeric_scores_decide_nothing() {
             "{safety}"
         );
         // Without a response nothing decides.
-        let place = Place::new(&[("rows.jsonl", with("", number))]);
-        let (report, code) = place.score(&["rows.jsonl", "--metric", "exact_match"]);
+        let workspace = TestWorkspace::new(&[("rows.jsonl", with("", number))]);
+        let (report, code) = workspace.score(&["rows.jsonl", "--metric", "exact_match"]);
         assert_eq!(
             (code, &report["cases"][0]["status"]),
             (1, &json!("not_evaluated")),
@@ -628,11 +633,11 @@ fn non_numeric_scores_decide_nothing() {
 
 #[test]
 fn requested_metric_is_listed_if_all_errored() {
-    let place = Place::new(&[(
+    let workspace = TestWorkspace::new(&[(
         "rows.jsonl",
         lines(&[json!({"prompt": "x", "reference_trajectory": 5, "response": "y"})]),
     )]);
-    let ran = place.run(&["score", "rows.jsonl", "--metric", "exact_match"]);
+    let ran = workspace.run(&["score", "rows.jsonl", "--metric", "exact_match"]);
     let table = text(&ran);
     let row = table
         .lines()

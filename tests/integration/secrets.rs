@@ -1,7 +1,7 @@
 //! An agent that repeats everything that it was sent: no secret comes back to a place where somebody else could read it.
 #![cfg(unix)]
 
-use crate::common::{Place, both, evaltrail, output};
+use crate::common::{TestWorkspace, both, evaltrail, output};
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 use std::fs;
@@ -28,7 +28,7 @@ fn echo() -> u16 {
 
 fn repeat(stream: &TcpStream) {
     let mut reader = BufReader::new(stream);
-    let (mut head, mut length) = (String::new(), 0);
+    let (mut headers, mut length) = (String::new(), 0);
     loop {
         let mut line = String::new();
         if reader.read_line(&mut line).unwrap_or(0) == 0 || line.trim().is_empty() {
@@ -37,12 +37,12 @@ fn repeat(stream: &TcpStream) {
         if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
             length = value.trim().parse().unwrap();
         }
-        head.push_str(&line);
+        headers.push_str(&line);
     }
     let mut body = vec![0; length];
     let _ = reader.read_exact(&mut body);
     let asked: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let words: Vec<&str> = head.split_whitespace().collect();
+    let words: Vec<&str> = headers.split_whitespace().collect();
     let named: serde_json::Map<String, Value> = words
         .iter()
         .map(|word| (word.to_string(), json!(word)))
@@ -59,9 +59,9 @@ fn repeat(stream: &TcpStream) {
         );
     }
     let reply = json!({
-        "text": format!("I was sent {head}"),
-        "calls": [{"name": "look", "args": {"head": head, "words": words, "named": named}, "result": named}],
-        "error": (asked["message"] == "fail").then_some(&head),
+        "text": format!("I was sent {headers}"),
+        "calls": [{"name": "look", "args": {"head": headers, "words": words, "named": named}, "result": named}],
+        "error": (asked["message"] == "fail").then_some(&headers),
     });
     let status = if asked["message"] == "refuse" {
         "500 Internal Server Error"
@@ -69,8 +69,8 @@ fn repeat(stream: &TcpStream) {
         "200 OK"
     };
     let body = match asked["message"].as_str() {
-        Some("refuse") => json!({"detail": head}).to_string(),
-        Some("garble") => format!("this is not JSON: {head}"),
+        Some("refuse") => json!({"detail": headers}).to_string(),
+        Some("garble") => format!("this is not JSON: {headers}"),
         _ => reply.to_string(),
     };
     answer(stream, status, &body);
@@ -104,14 +104,14 @@ fn template(url: &str, more: &str) -> String {
 }
 
 /// A folder whose agent is sent secrets in its address, in headers with and without variables, and as a token.
-fn place() -> Place {
+fn workspace() -> TestWorkspace {
     let url = format!(
         "http://me:canary-password@127.0.0.1:{}/chat?api_key=canary-query",
         echo()
     );
     let more = "headers = { x-desk-key = \"canary-in-a-header\", x-parts = \"key=canary-part;{env.DESK_REGION}\", x-pat = \"Bearer {env.DESK_PAT}\" }\n\
                 token_command = \"cat token.txt\"\n";
-    Place::new(&[
+    TestWorkspace::new(&[
         ("s.evalset.json", set()),
         (
             "test_config.json",
@@ -124,14 +124,14 @@ fn place() -> Place {
     ])
 }
 
-fn run(place: &Place, args: &[&str]) -> Output {
-    let mut command = evaltrail(&place.path().join("home"));
+fn run(workspace: &TestWorkspace, args: &[&str]) -> Output {
+    let mut command = evaltrail(&workspace.path().join("home"));
     output(
         command
             .args(args)
             .env("DESK_PAT", "canary-variable")
             .env("DESK_REGION", "eu")
-            .current_dir(place.path()),
+            .current_dir(workspace.path()),
     )
 }
 
@@ -156,10 +156,10 @@ fn assert_clean(what: &str, text: &str) {
 
 #[test]
 fn secrets_echoed_by_agent_are_redacted() {
-    let place = place();
+    let workspace = workspace();
     let formats = ["json", "junit", "markdown", "html", "csv"];
     let reports = formats.map(|format| format!("--report={format}=out/report.{format}"));
-    fs::create_dir(place.path().join("out")).unwrap();
+    fs::create_dir(workspace.path().join("out")).unwrap();
     let mut args = vec![
         "run",
         ".",
@@ -171,14 +171,14 @@ fn secrets_echoed_by_agent_are_redacted() {
         "out/recording.jsonl",
     ];
     args.extend(reports.iter().map(String::as_str));
-    let ran = run(&place, &args);
+    let ran = run(&workspace, &args);
     assert_eq!(ran.status.code(), Some(1), "{}", both(&ran));
     assert!(both(&ran).contains("[redacted]"), "{}", both(&ran));
     assert_clean("the terminal", &both(&ran));
     let mut files = Vec::new();
-    files_below(&place.path().join("out"), &mut files);
+    files_below(&workspace.path().join("out"), &mut files);
     assert_eq!(files.len(), 1 + formats.len());
-    files_below(&place.path().join(".evaltrail"), &mut files);
+    files_below(&workspace.path().join(".evaltrail"), &mut files);
     let mut journals = 0;
     for file in files {
         let text = String::from_utf8_lossy(&fs::read(&file).unwrap()).into_owned();
@@ -187,7 +187,7 @@ fn secrets_echoed_by_agent_are_redacted() {
     }
     assert_eq!(journals, 1, "the attempts are in the journal");
     let resumed = run(
-        &place,
+        &workspace,
         &["run", ".", "--agent", "desk", "--trust", "--resume"],
     );
     assert!(
@@ -195,10 +195,10 @@ fn secrets_echoed_by_agent_are_redacted() {
         "{}",
         both(&resumed)
     );
-    let exported = run(&place, &["export", "last", "-o", "run.evaltrail"]);
+    let exported = run(&workspace, &["export", "last", "-o", "run.evaltrail"]);
     assert_eq!(exported.status.code(), Some(0), "{}", both(&exported));
     let mut unpacked = String::new();
-    let file = fs::File::open(place.path().join("run.evaltrail")).unwrap();
+    let file = fs::File::open(workspace.path().join("run.evaltrail")).unwrap();
     GzDecoder::new(file).read_to_string(&mut unpacked).unwrap();
     assert_clean("the export", &unpacked);
 }
@@ -208,7 +208,7 @@ fn secrets_echoed_by_agent_are_redacted() {
 fn non_secret_values_are_scored_unredacted() {
     let url = format!("http://127.0.0.1:{}/chat?keyword=weather-report", echo());
     let more = "headers = { x-customer-id = \"100234\", x-env = \"{env.STAGE}\" }";
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         ("s.evalset.json", json!({"eval_set_id": "s", "eval_cases": [{"eval_id": "lookup", "conversation": [{
             "user_content": {"role": "user", "parts": [{"text": "lookup"}]},
             "intermediate_data": {"tool_uses": [
@@ -219,11 +219,11 @@ fn non_secret_values_are_scored_unredacted() {
         ("evaltrail.toml", template(&url, more)),
         ("home/.keep", String::new()),
     ]);
-    let mut command = evaltrail(&place.path().join("home"));
+    let mut command = evaltrail(&workspace.path().join("home"));
     command
         .args(["run", ".", "--agent", "desk", "--trust"])
         .env("STAGE", "pre-production");
-    let ran = output(command.current_dir(place.path()));
+    let ran = output(command.current_dir(workspace.path()));
     assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
 }
 
@@ -233,7 +233,7 @@ fn changed_agent_address_prevents_resume() {
     let port = echo();
     let of_agent =
         |agent: &str| template(&format!("http://127.0.0.1:{port}/run?agent={agent}"), "");
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         ("s.evalset.json", set()),
         (
             "test_config.json",
@@ -243,14 +243,14 @@ fn changed_agent_address_prevents_resume() {
         ("home/.keep", String::new()),
     ]);
     let args = ["run", ".", "--agent", "desk", "--trust", "--jobs", "1"];
-    let stopped = run(&place, &[&args[..], &["--fail-fast"]].concat());
+    let stopped = run(&workspace, &[&args[..], &["--fail-fast"]].concat());
     assert_eq!(stopped.status.code(), Some(1), "{}", both(&stopped));
     fs::write(
-        place.path().join("evaltrail.toml"),
+        workspace.path().join("evaltrail.toml"),
         of_agent("customer-support-v2"),
     )
     .unwrap();
-    let resumed = run(&place, &[&args[..], &["--resume"]].concat());
+    let resumed = run(&workspace, &[&args[..], &["--resume"]].concat());
     assert!(
         both(&resumed).contains("how the agent is started or reached"),
         "{}",
@@ -260,28 +260,28 @@ fn changed_agent_address_prevents_resume() {
 
 #[test]
 fn a_check_of_an_agent_shows_no_secret() {
-    let place = place();
+    let workspace = workspace();
     for message in ["say", "fail", "refuse", "garble"] {
         let checked = run(
-            &place,
+            &workspace,
             &["agents", "check", "desk", "--trust", "--prompt", message],
         );
         assert!(both(&checked).contains("[redacted]"), "{}", both(&checked));
         assert_clean(message, &both(&checked));
     }
-    let listed = run(&place, &["agents"]);
+    let listed = run(&workspace, &["agents"]);
     assert_clean("the list", &both(&listed));
 }
 
 #[test]
 fn command_line_address_hides_secrets() {
-    let place = place();
+    let workspace = workspace();
     let address = format!(
         "openai+http://me:canary-password@127.0.0.1:{}/v1?key=canary-query#model=m&token_env=DESK_PAT",
         echo()
     );
     let ran = run(
-        &place,
+        &workspace,
         &[
             "run",
             "s.evalset.json",
@@ -301,12 +301,15 @@ fn command_line_address_hides_secrets() {
     assert_clean("the terminal", &said);
     assert_clean(
         "the report",
-        &fs::read_to_string(place.path().join("report.json")).unwrap(),
+        &fs::read_to_string(workspace.path().join("report.json")).unwrap(),
     );
-    let checked = run(&place, &["agents", "check", &address, "--prompt", "say"]);
+    let checked = run(
+        &workspace,
+        &["agents", "check", &address, "--prompt", "say"],
+    );
     assert_clean("the check", &both(&checked));
     let wrong = run(
-        &place,
+        &workspace,
         &[
             "run",
             "s.evalset.json",
@@ -316,7 +319,7 @@ fn command_line_address_hides_secrets() {
     );
     assert!(both(&wrong).contains("modle"), "{}", both(&wrong));
     assert_clean("the error", &both(&wrong));
-    let listed = run(&place, &["runs", "--json"]);
+    let listed = run(&workspace, &["runs", "--json"]);
     assert_clean("the list of runs", &both(&listed));
 }
 
@@ -325,7 +328,7 @@ fn command_line_address_hides_secrets() {
 fn env_key_printed_by_agent_is_redacted() {
     let program =
         "while read line; do echo \"{\\\"response\\\": \\\"the key is $DESK_PAT\\\"}\"; done";
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         ("s.evalset.json", set()),
         ("agent.sh", format!("{program}\n")),
         (
@@ -335,20 +338,20 @@ fn env_key_printed_by_agent_is_redacted() {
         ),
         ("home/.keep", String::new()),
     ]);
-    let ran = run(&place, &["run", ".", "--trust", "--json"]);
+    let ran = run(&workspace, &["run", ".", "--trust", "--json"]);
     assert_clean("the report", &both(&ran));
-    let exported = run(&place, &["export", "last", "-o", "run.evaltrail"]);
+    let exported = run(&workspace, &["export", "last", "-o", "run.evaltrail"]);
     assert_eq!(exported.status.code(), Some(0), "{}", both(&exported));
     assert!(
-        text_of_journal(&place).contains("[redacted]"),
+        text_of_journal(&workspace).contains("[redacted]"),
         "{}",
-        text_of_journal(&place)
+        text_of_journal(&workspace)
     );
 }
 
-fn text_of_journal(place: &Place) -> String {
+fn text_of_journal(workspace: &TestWorkspace) -> String {
     let mut files = Vec::new();
-    files_below(&place.path().join(".evaltrail"), &mut files);
+    files_below(&workspace.path().join(".evaltrail"), &mut files);
     let journal = files
         .into_iter()
         .find(|file| file.ends_with("journal.jsonl"))
@@ -363,19 +366,19 @@ fn redact_option_removes_environment_secrets() {
         "eval_case_id": "a", "prompt": "p", "reference": "a b",
         "response": "cookie canary-cookie, hook canary-webhook, key AIzaSyA0123456789abcdefghijklmnopqrstuv",
     });
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         ("rows.jsonl", format!("{row}\n")),
         ("home/.keep", String::new()),
     ]);
     let scored = |args: &[&str]| {
-        let mut command = evaltrail(&place.path().join("home"));
+        let mut command = evaltrail(&workspace.path().join("home"));
         command
             .args(["score", "rows.jsonl", "--metric", "response_match_score"])
             .args(args);
         command
             .env("LOGIN_COOKIE", "canary-cookie")
             .env("TEAM_WEBHOOK", "canary-webhook");
-        output(command.current_dir(place.path()))
+        output(command.current_dir(workspace.path()))
     };
     let plain = scored(&["--json"]);
     assert!(
@@ -395,7 +398,7 @@ fn redact_option_removes_environment_secrets() {
         "cookie [redacted], hook [redacted], key [redacted]"
     );
     for format in formats {
-        let text = fs::read_to_string(place.path().join(format!("report.{format}"))).unwrap();
+        let text = fs::read_to_string(workspace.path().join(format!("report.{format}"))).unwrap();
         assert_clean(format, &text);
         assert!(!text.contains("AIzaSy"), "{format}");
     }
@@ -417,7 +420,7 @@ fn secret_like_and_metric_env_is_redacted() {
     let value = |name: &str| format!("canary-{}", name.to_lowercase());
     let response = names.map(value).join(" and ");
     let row = json!({"eval_case_id": "a", "prompt": "p", "reference": "a b", "response": response});
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         ("rows.jsonl", format!("{row}\n")),
         ("metric.sh", "read line; echo '{\"score\": 0.25}'\n".into()),
         (
@@ -427,11 +430,11 @@ fn secret_like_and_metric_env_is_redacted() {
         ("home/.keep", String::new()),
     ]);
     let run = |args: &[&str]| {
-        let mut command = evaltrail(&place.path().join("home"));
+        let mut command = evaltrail(&workspace.path().join("home"));
         for name in &names {
             command.env(name, value(name));
         }
-        output(command.args(args).current_dir(place.path()))
+        output(command.args(args).current_dir(workspace.path()))
     };
     let scored = run(&[
         "score",
@@ -453,7 +456,7 @@ fn secret_like_and_metric_env_is_redacted() {
     let exported = run(&["export", "last", "-o", "run.evaltrail"]);
     assert_eq!(exported.status.code(), Some(0), "{}", both(&exported));
     let mut unpacked = String::new();
-    GzDecoder::new(fs::File::open(place.path().join("run.evaltrail")).unwrap())
+    GzDecoder::new(fs::File::open(workspace.path().join("run.evaltrail")).unwrap())
         .read_to_string(&mut unpacked)
         .unwrap();
     assert_clean("the export", &unpacked);
@@ -462,7 +465,7 @@ fn secret_like_and_metric_env_is_redacted() {
 /// A program whose command line contains a key, also inside of a word, and that prints it.
 #[test]
 fn argument_key_printed_by_agent_is_redacted() {
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         ("s.evalset.json", set()),
         ("agent.sh", "while read line; do echo \"{\\\"response\\\": \\\"the key is $2 for $3\\\"}\"; done\n".into()),
         (
@@ -474,7 +477,10 @@ fn argument_key_printed_by_agent_is_redacted() {
         ("home/.keep", String::new()),
     ]);
     for agent in ["plain", "inside"] {
-        let ran = run(&place, &["run", ".", "--agent", agent, "--trust", "--json"]);
+        let ran = run(
+            &workspace,
+            &["run", ".", "--agent", agent, "--trust", "--json"],
+        );
         assert_clean(agent, &both(&ran));
         assert!(
             both(&ran).contains("the key is [redacted] for first"),
@@ -483,7 +489,7 @@ fn argument_key_printed_by_agent_is_redacted() {
         );
     }
     let mut files = Vec::new();
-    files_below(&place.path().join(".evaltrail"), &mut files);
+    files_below(&workspace.path().join(".evaltrail"), &mut files);
     for file in files {
         assert_clean(
             &file.display().to_string(),
@@ -496,13 +502,13 @@ fn argument_key_printed_by_agent_is_redacted() {
 #[test]
 fn github_annotations_use_repository_paths() {
     let row = json!({"eval_case_id": "a", "prompt": "p", "reference": "a b", "response": "canary-webhook"});
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         (".git/HEAD", "ref: refs/heads/main\n".into()),
         ("evals/rows.jsonl", format!("{row}\n")),
         ("home/.keep", String::new()),
     ]);
     for redact in [&[][..], &["--redact"]] {
-        let mut command = evaltrail(&place.path().join("home"));
+        let mut command = evaltrail(&workspace.path().join("home"));
         command
             .args([
                 "score",
@@ -514,7 +520,7 @@ fn github_annotations_use_repository_paths() {
             .args(redact);
         command
             .env("TEAM_WEBHOOK", "canary-webhook")
-            .current_dir(place.path().join("evals"));
+            .current_dir(workspace.path().join("evals"));
         let scored = output(&mut command);
         assert_eq!(scored.status.code(), Some(1), "{}", both(&scored));
         assert!(
@@ -531,8 +537,8 @@ fn unredactable_plan_writes_only_summary() {
     // Something listens there, so that the run starts; nothing is answered.
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let agent = format!("agent-engine+http://{}", server.local_addr().unwrap());
-    let place = Place::new(&[("s.evalset.json", set()), ("home/.keep", String::new())]);
-    let mut command = evaltrail(&place.path().join("home"));
+    let workspace = TestWorkspace::new(&[("s.evalset.json", set()), ("home/.keep", String::new())]);
+    let mut command = evaltrail(&workspace.path().join("home"));
     let args = [
         "run",
         "s.evalset.json",
@@ -546,7 +552,7 @@ fn unredactable_plan_writes_only_summary() {
     command
         .args(args)
         .env("TEAM_TOKEN", "agent-engine")
-        .current_dir(place.path());
+        .current_dir(workspace.path());
     let ran = output(&mut command);
     assert_eq!(ran.status.code(), Some(2), "{}", both(&ran));
     assert!(
@@ -559,7 +565,7 @@ fn unredactable_plan_writes_only_summary() {
         "{}",
         both(&ran)
     );
-    assert!(!place.path().join("report.json").exists());
+    assert!(!workspace.path().join("report.json").exists());
 }
 
 /// The plan of a run has labels of agents, files of sets and ids of cases.
@@ -569,7 +575,7 @@ fn redact_option_covers_plan_and_folder() {
         "user_content": {"role": "user", "parts": [{"text": "hi"}]},
         "final_response": {"role": "model", "parts": [{"text": "hello"}]},
     }]});
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         (
             "s.evalset.json",
             json!({"eval_set_id": "set-canary-webhook", "eval_cases": [case]}).to_string(),
@@ -584,7 +590,7 @@ fn redact_option_covers_plan_and_folder() {
         ),
         ("home/.keep", String::new()),
     ]);
-    let folder = fs::canonicalize(place.path())
+    let folder = fs::canonicalize(workspace.path())
         .unwrap()
         .display()
         .to_string();
@@ -593,7 +599,7 @@ fn redact_option_covers_plan_and_folder() {
     let reports = formats.map(|format| format!("--report={format}=report.{format}"));
     let mut args = vec!["run", "s.evalset.json", "--redact", "--agent", &agent];
     args.extend(reports.iter().map(String::as_str));
-    let mut command = evaltrail(&place.path().join("home"));
+    let mut command = evaltrail(&workspace.path().join("home"));
     command
         .args(args)
         .env("TEAM_WEBHOOK", "canary-webhook")
@@ -601,7 +607,7 @@ fn redact_option_covers_plan_and_folder() {
     let ran = output(&mut command);
     assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
     for format in formats {
-        let text = fs::read_to_string(place.path().join(format!("report.{format}"))).unwrap();
+        let text = fs::read_to_string(workspace.path().join(format!("report.{format}"))).unwrap();
         assert_clean(format, &text);
         assert!(!text.contains(&folder), "{format}: {text}");
     }
@@ -610,13 +616,13 @@ fn redact_option_covers_plan_and_folder() {
 /// Runs the steps of the action with the binary of this build in place of `uvx`.
 #[test]
 fn action_uploads_only_redacted_output() {
-    let place = place();
+    let workspace = workspace();
     let action: serde_json::Value = serde_yaml_ng::from_str(
         &fs::read_to_string(crate::common::root().join("action.yml")).unwrap(),
     )
     .unwrap();
     let steps = action["runs"]["steps"].as_array().unwrap();
-    let bin = place.path().join("bin");
+    let bin = workspace.path().join("bin");
     fs::create_dir(&bin).unwrap();
     let uvx = bin.join("uvx");
     fs::write(
@@ -633,10 +639,10 @@ fn action_uploads_only_redacted_output() {
         let mut command = std::process::Command::new("bash");
         command
             .args(["--noprofile", "--norc", "-eo", "pipefail", "-c", script])
-            .current_dir(place.path());
+            .current_dir(workspace.path());
         command
             .env("PATH", &path)
-            .env("EVALTRAIL_HOME", place.path().join("home"));
+            .env("EVALTRAIL_HOME", workspace.path().join("home"));
         command
             .env("ARGUMENTS", ". --agent desk")
             .env("COMMAND", "run")
@@ -645,7 +651,7 @@ fn action_uploads_only_redacted_output() {
             .env("PACKAGE", "evaltrail")
             .env("DESK_PAT", "canary-variable")
             .env("DESK_REGION", "eu");
-        command.env("GITHUB_STEP_SUMMARY", place.path().join("summary.md"));
+        command.env("GITHUB_STEP_SUMMARY", workspace.path().join("summary.md"));
         let ran = output(&mut command);
         assert_clean("the log", &both(&ran));
     }
@@ -661,7 +667,7 @@ fn action_uploads_only_redacted_output() {
             !path.contains(['*', '.']),
             "{path}: only the folder of reports is uploaded"
         );
-        files_below(&place.path().join(path), &mut files);
+        files_below(&workspace.path().join(path), &mut files);
     }
     let mut exports = 0;
     for file in files {
@@ -680,6 +686,6 @@ fn action_uploads_only_redacted_output() {
     assert_eq!(exports, 1);
     assert_clean(
         "the summary",
-        &fs::read_to_string(place.path().join("summary.md")).unwrap(),
+        &fs::read_to_string(workspace.path().join("summary.md")).unwrap(),
     );
 }

@@ -1,7 +1,7 @@
 //! Runs that several machines execute in parts: `--shard` and `evaltrail merge`.
 #![cfg(unix)]
 
-use crate::common::{Place, both, evaltrail, output, text, wait_for};
+use crate::common::{TestWorkspace, both, evaltrail, output, text, wait_for};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::process::{Output, Stdio};
 use std::time::Duration;
 
 /// A folder with answers to score: some are right, some are not, and one has no response.
-pub(crate) fn answers(count: usize) -> Place {
+pub(crate) fn answers(count: usize) -> TestWorkspace {
     let row = |at: usize| {
         let call = |n: usize| json!([{"tool_name": "t", "tool_input": {"n": n}}]);
         let mut row = json!({"eval_case_id": format!("case_{at}"), "prompt": "go", "reference": "done it",
@@ -20,7 +20,7 @@ pub(crate) fn answers(count: usize) -> Place {
         format!("{row}\n")
     };
     let config = json!({"criteria": {"trajectory_exact_match": 1.0, "response_match_score": 0.8}});
-    Place::new(&[
+    TestWorkspace::new(&[
         ("answers.jsonl", (0..count).map(row).collect()),
         ("test_config.json", config.to_string()),
         ("evaltrail.toml", String::new()),
@@ -28,20 +28,20 @@ pub(crate) fn answers(count: usize) -> Place {
 }
 
 /// Scores the answers of a folder, or a part of them.
-fn score(place: &Path, arguments: &[&str]) -> Output {
-    let mut command = evaltrail(place);
+fn score(workspace: &Path, arguments: &[&str]) -> Output {
+    let mut command = evaltrail(workspace);
     output(
         command
-            .current_dir(place)
+            .current_dir(workspace)
             .args(["score", "answers.jsonl", "-q"])
             .args(arguments),
     )
 }
 
-fn merge(place: &Path, arguments: &[&str]) -> Output {
+fn merge(workspace: &Path, arguments: &[&str]) -> Output {
     output(
-        evaltrail(place)
-            .current_dir(place)
+        evaltrail(workspace)
+            .current_dir(workspace)
             .arg("merge")
             .args(arguments),
     )
@@ -78,8 +78,12 @@ pub(crate) fn comparable(report: &str, run: &str) -> String {
     lines.join("\n")
 }
 
-fn run_ids(place: &Path) -> Vec<String> {
-    let listed = output(evaltrail(place).current_dir(place).args(["runs", "--json"]));
+fn run_ids(workspace: &Path) -> Vec<String> {
+    let listed = output(
+        evaltrail(workspace)
+            .current_dir(workspace)
+            .args(["runs", "--json"]),
+    );
     let listed: Value = serde_json::from_str(&text(&listed)).unwrap();
     listed["runs"]
         .as_array()
@@ -92,7 +96,7 @@ fn run_ids(place: &Path) -> Vec<String> {
 #[test]
 fn ten_merged_shards_equal_one_run() {
     for by in ["slice", "hash", "time"] {
-        let place = answers(33);
+        let workspace = answers(33);
         let reports =
             |name: &str| ["json", "junit", "csv"].map(|format| format!("{format}={name}.{format}"));
         let with = |name: &str| {
@@ -104,22 +108,22 @@ fn ten_merged_shards_equal_one_run() {
         let one: Vec<String> = with("one");
         // The times of this run decide how the cases are split by time.
         let whole = score(
-            place.path(),
+            workspace.path(),
             &one.iter().map(String::as_str).collect::<Vec<_>>(),
         );
         assert_eq!(whole.status.code(), Some(1), "{}", both(&whole));
-        let one_id = run_ids(place.path())[0].clone();
+        let one_id = run_ids(workspace.path())[0].clone();
         let mut sizes = Vec::new();
         for number in 1..=10 {
             let shard = format!("{number}/10:{by}");
             // Shards start in any order, and in folders of their own, without the results of the others.
-            let part = score(place.path(), &["--shard", &shard, "--json"]);
+            let part = score(workspace.path(), &["--shard", &shard, "--json"]);
             let report: Value = serde_json::from_str(&text(&part)).unwrap();
             sizes.push(ids(&report).len());
             move_runs(
-                place.path(),
+                workspace.path(),
                 &[&one_id],
-                &place.path().join(format!("artefacts/{number}")),
+                &workspace.path().join(format!("artefacts/{number}")),
             );
         }
         assert_eq!(sizes.iter().sum::<usize>(), 33, "{by}: {sizes:?}");
@@ -131,7 +135,7 @@ fn ten_merged_shards_equal_one_run() {
             .into_iter()
             .chain(all.iter().map(String::as_str))
             .collect();
-        let merged = merge(place.path(), &arguments);
+        let merged = merge(workspace.path(), &arguments);
         assert_eq!(
             merged.status.code(),
             Some(1),
@@ -143,14 +147,15 @@ fn ten_merged_shards_equal_one_run() {
             "{}",
             both(&merged)
         );
-        let merged_id = run_ids(place.path())
+        let merged_id = run_ids(workspace.path())
             .into_iter()
             .find(|id| *id != one_id)
             .unwrap();
         for format in ["json", "junit", "csv"] {
             let read = |name: &str, run: &str| {
                 let report =
-                    std::fs::read_to_string(place.path().join(format!("{name}.{format}"))).unwrap();
+                    std::fs::read_to_string(workspace.path().join(format!("{name}.{format}")))
+                        .unwrap();
                 comparable(&report, run)
             };
             similar_asserts(
@@ -177,9 +182,9 @@ pub(crate) fn similar_asserts(one: &str, merged: &str, by: &str, format: &str) {
 }
 
 /// Moves the runs of a workspace elsewhere, but for some.
-fn move_runs(place: &Path, stay: &[&str], to: &Path) {
+fn move_runs(workspace: &Path, stay: &[&str], to: &Path) {
     std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(place.join(".evaltrail/runs")).unwrap() {
+    for entry in std::fs::read_dir(workspace.join(".evaltrail/runs")).unwrap() {
         let entry = entry.unwrap();
         let name = entry.file_name().into_string().unwrap();
         if !stay.contains(&name.as_str()) {
@@ -189,11 +194,11 @@ fn move_runs(place: &Path, stay: &[&str], to: &Path) {
 }
 
 /// Scores three shards, each in a folder `artefacts/N`, and returns the journals.
-fn three_shards(place: &Path) -> Vec<PathBuf> {
+fn three_shards(workspace: &Path) -> Vec<PathBuf> {
     let journal = |number: u32| {
-        score(place, &["--shard", &format!("{number}/3")]);
-        let to = place.join(format!("artefacts/{number}"));
-        move_runs(place, &[], &to);
+        score(workspace, &["--shard", &format!("{number}/3")]);
+        let to = workspace.join(format!("artefacts/{number}"));
+        move_runs(workspace, &[], &to);
         let run = std::fs::read_dir(&to).unwrap().next().unwrap().unwrap();
         run.path().join("journal.jsonl")
     };
@@ -202,11 +207,11 @@ fn three_shards(place: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn merge_reports_missing_shard_and_its_cases() {
-    let place = answers(10);
-    three_shards(place.path());
-    std::fs::remove_dir_all(place.path().join("artefacts/2")).unwrap();
+    let workspace = answers(10);
+    three_shards(workspace.path());
+    std::fs::remove_dir_all(workspace.path().join("artefacts/2")).unwrap();
     let merged = merge(
-        place.path(),
+        workspace.path(),
         &["artefacts", "--max-failures", "100", "--json"],
     );
     assert_eq!(
@@ -227,13 +232,13 @@ fn merge_reports_missing_shard_and_its_cases() {
     let missing = ["case_1", "case_4", "case_7"]
         .map(|id| json!({"eval_set": "answers", "file": "answers.jsonl", "eval_id": id}));
     assert_eq!(report["not_run"], json!(missing));
-    assert_eq!(run_ids(place.path()).len(), 1);
+    assert_eq!(run_ids(workspace.path()).len(), 1);
 }
 
 #[test]
 fn merge_reads_damaged_shard_journals() {
-    let place = answers(12);
-    let journals = three_shards(place.path());
+    let workspace = answers(12);
+    let journals = three_shards(workspace.path());
     let lines = |journal: &Path| -> Vec<String> {
         std::fs::read_to_string(journal)
             .unwrap()
@@ -249,7 +254,7 @@ fn merge_reads_damaged_shard_journals() {
     doubled.extend(lines(&journals[1]));
     doubled.reverse();
     std::fs::write(&journals[1], doubled.join("\n") + "\n").unwrap();
-    let merged = merge(place.path(), &["artefacts", "--json"]);
+    let merged = merge(workspace.path(), &["artefacts", "--json"]);
     let said = String::from_utf8_lossy(&merged.stderr).into_owned();
     assert!(
         said.contains("the last line of its journal is incomplete, and is ignored"),
@@ -260,8 +265,11 @@ fn merge_reads_damaged_shard_journals() {
         "{said}"
     );
     // Shard 1 is run again, and both runs are merged.
-    score(place.path(), &["--shard", "1/3"]);
-    let again = merge(place.path(), &["artefacts", ".evaltrail/runs", "--json"]);
+    score(workspace.path(), &["--shard", "1/3"]);
+    let again = merge(
+        workspace.path(),
+        &["artefacts", ".evaltrail/runs", "--json"],
+    );
     let said = String::from_utf8_lossy(&again.stderr).into_owned();
     assert!(said.contains("shard 1 was run 2 times"), "{said}");
     assert!(
@@ -283,15 +291,15 @@ fn merge_reads_damaged_shard_journals() {
 
 #[test]
 fn shards_of_different_plans_are_refused() {
-    let place = answers(6);
-    score(place.path(), &["--shard", "1/2"]);
+    let workspace = answers(6);
+    score(workspace.path(), &["--shard", "1/2"]);
     std::fs::write(
-        place.path().join("test_config.json"),
+        workspace.path().join("test_config.json"),
         json!({"criteria": {"response_match_score": 0.5}}).to_string(),
     )
     .unwrap();
-    score(place.path(), &["--shard", "2/2"]);
-    let refused = merge(place.path(), &[".evaltrail/runs"]);
+    score(workspace.path(), &["--shard", "2/2"]);
+    let refused = merge(workspace.path(), &[".evaltrail/runs"]);
     assert_eq!(refused.status.code(), Some(2));
     assert!(
         both(&refused).contains("are not shards of one run: the criteria"),
@@ -313,11 +321,15 @@ fn shards_of_different_plans_are_refused() {
 
 #[test]
 fn shard_is_read_from_ci_and_can_be_empty() {
-    let place = answers(3);
-    let mut command = evaltrail(place.path());
-    command
-        .current_dir(place.path())
-        .args(["score", "answers.jsonl", "--shard", "auto", "--json"]);
+    let workspace = answers(3);
+    let mut command = evaltrail(workspace.path());
+    command.current_dir(workspace.path()).args([
+        "score",
+        "answers.jsonl",
+        "--shard",
+        "auto",
+        "--json",
+    ]);
     let asked = output(command.env("CI_NODE_INDEX", "2").env("CI_NODE_TOTAL", "2"));
     let said = String::from_utf8_lossy(&asked.stderr).into_owned();
     assert!(
@@ -326,14 +338,14 @@ fn shard_is_read_from_ci_and_can_be_empty() {
     );
     let report: Value = serde_json::from_str(&text(&asked)).unwrap();
     assert_eq!(ids(&report), BTreeSet::from(["case_1".to_string()]));
-    let unknown = score(place.path(), &["--shard", "auto"]);
+    let unknown = score(workspace.path(), &["--shard", "auto"]);
     assert_eq!(unknown.status.code(), Some(2));
     assert!(
         both(&unknown).contains("set EVALTRAIL_SHARD=K/N"),
         "{}",
         both(&unknown)
     );
-    let empty = score(place.path(), &["--shard", "4/4"]);
+    let empty = score(workspace.path(), &["--shard", "4/4"]);
     assert_eq!(empty.status.code(), Some(0), "{}", both(&empty));
     assert!(
         both(&empty).contains("shard 4 of 4, by slice: 0 of 3 cases"),
@@ -349,11 +361,11 @@ fn said(run: &Output) -> String {
 
 #[test]
 fn file_unreadable_by_all_shards_fails_merge() {
-    let place = answers(4);
-    std::fs::write(place.path().join("broken.evalset.json"), b"\xff").unwrap();
+    let workspace = answers(4);
+    std::fs::write(workspace.path().join("broken.evalset.json"), b"\xff").unwrap();
     for number in 1..=2 {
-        let mut command = evaltrail(place.path());
-        command.current_dir(place.path()).args([
+        let mut command = evaltrail(workspace.path());
+        command.current_dir(workspace.path()).args([
             "score",
             "answers.jsonl",
             "broken.evalset.json",
@@ -361,7 +373,10 @@ fn file_unreadable_by_all_shards_fails_merge() {
         ]);
         output(command.args(["--shard", &format!("{number}/2")]));
     }
-    let merged = merge(place.path(), &[".evaltrail/runs", "--max-failures", "9"]);
+    let merged = merge(
+        workspace.path(),
+        &[".evaltrail/runs", "--max-failures", "9"],
+    );
     assert_eq!(merged.status.code(), Some(2), "{}", both(&merged));
     assert!(
         said(&merged).contains("broken.evalset.json: "),
@@ -372,29 +387,29 @@ fn file_unreadable_by_all_shards_fails_merge() {
 
 #[test]
 fn time_shards_contain_every_case_once() {
-    let place = answers(11);
-    score(place.path(), &[]);
+    let workspace = answers(11);
+    score(workspace.path(), &[]);
     for number in 1..=3 {
-        score(place.path(), &["--shard", &format!("{number}/3:time")]);
+        score(workspace.path(), &["--shard", &format!("{number}/3:time")]);
     }
     // Where the times differ, so does the split, which is refused.
     let other = answers(11);
     score(other.path(), &["--shard", "1/3:time"]);
-    move_runs(other.path(), &[], &place.path().join("mixed"));
-    let own = std::fs::read_dir(place.path().join(".evaltrail/runs"))
+    move_runs(other.path(), &[], &workspace.path().join("mixed"));
+    let own = std::fs::read_dir(workspace.path().join(".evaltrail/runs"))
         .unwrap()
         .map(|entry| entry.unwrap().path());
     let own: Vec<PathBuf> = own
         .filter(|run| run.join("whole_plan.json").exists())
         .collect();
-    let refused = merge(place.path(), &["mixed", own[0].to_str().unwrap()]);
+    let refused = merge(workspace.path(), &["mixed", own[0].to_str().unwrap()]);
     assert_eq!(refused.status.code(), Some(2));
     assert!(
         said(&refused).contains("split by the times of different earlier results"),
         "{}",
         said(&refused)
     );
-    let merged = merge(place.path(), &[".evaltrail/runs"]);
+    let merged = merge(workspace.path(), &[".evaltrail/runs"]);
     assert!(
         said(&merged).contains("merged 3 of 3 shards: 11 of 11 cases"),
         "{}",
@@ -404,13 +419,16 @@ fn time_shards_contain_every_case_once() {
 
 #[test]
 fn merged_shards_do_not_replace_missing_ones() {
-    let place = answers(6);
-    let shard = |number: u32| score(place.path(), &["--shard", &format!("{number}/3")]);
+    let workspace = answers(6);
+    let shard = |number: u32| score(workspace.path(), &["--shard", &format!("{number}/3")]);
     (1..=3).for_each(|number| drop(shard(number)));
-    merge(place.path(), &[".evaltrail/runs"]);
+    merge(workspace.path(), &[".evaltrail/runs"]);
     shard(1);
     shard(2);
-    let merged = merge(place.path(), &[".evaltrail/runs", "--max-failures", "9"]);
+    let merged = merge(
+        workspace.path(),
+        &[".evaltrail/runs", "--max-failures", "9"],
+    );
     assert_eq!(merged.status.code(), Some(1), "{}", both(&merged));
     assert!(
         said(&merged).contains("3 runs of shards are left out: they are merged already"),
@@ -423,9 +441,11 @@ fn merged_shards_do_not_replace_missing_ones() {
         said(&merged)
     );
     // The merged run is resumed, and stays the one that contains the shards.
-    let resumed = run_ids(place.path())[0].clone();
-    let mut command = evaltrail(place.path());
-    command.current_dir(place.path()).args(["runs", "--json"]);
+    let resumed = run_ids(workspace.path())[0].clone();
+    let mut command = evaltrail(workspace.path());
+    command
+        .current_dir(workspace.path())
+        .args(["runs", "--json"]);
     let listed: Value = serde_json::from_str(&text(&output(&mut command))).unwrap();
     let run = listed["runs"]
         .as_array()
@@ -440,13 +460,13 @@ fn merged_shards_do_not_replace_missing_ones() {
             .exists()
             .then(|| path.display().to_string())
     };
-    let runs = std::fs::read_dir(place.path().join(".evaltrail/runs")).unwrap();
+    let runs = std::fs::read_dir(workspace.path().join(".evaltrail/runs")).unwrap();
     let named: Vec<String> = runs
         .filter_map(|entry| run(entry.unwrap().path()))
         .collect();
     let named: Vec<&str> = named.iter().map(String::as_str).collect();
     assert_eq!(named.len(), 5);
-    let again = merge(place.path(), &named);
+    let again = merge(workspace.path(), &named);
     assert!(
         said(&again).contains("merged 3 of 3 shards: 6 of 6 cases"),
         "{}",
@@ -456,10 +476,12 @@ fn merged_shards_do_not_replace_missing_ones() {
 
 #[test]
 fn shards_of_the_newest_job_are_merged() {
-    let place = answers(4);
+    let workspace = answers(4);
     let shard = |job: &str, number: u32| {
-        let mut command = evaltrail(place.path());
-        command.current_dir(place.path()).env("EVALTRAIL_JOB", job);
+        let mut command = evaltrail(workspace.path());
+        command
+            .current_dir(workspace.path())
+            .env("EVALTRAIL_JOB", job);
         output(command.args([
             "score",
             "answers.jsonl",
@@ -471,7 +493,10 @@ fn shards_of_the_newest_job_are_merged() {
     shard("1", 1);
     shard("1", 2);
     shard("2", 1);
-    let merged = merge(place.path(), &[".evaltrail/runs", "--max-failures", "9"]);
+    let merged = merge(
+        workspace.path(),
+        &[".evaltrail/runs", "--max-failures", "9"],
+    );
     assert!(
         said(&merged).contains("2 runs of shards are left out"),
         "{}",
@@ -487,16 +512,16 @@ fn shards_of_the_newest_job_are_merged() {
 
 #[test]
 fn merge_accepts_copies_and_foreign_shards() {
-    let place = answers(9);
-    three_shards(place.path());
+    let workspace = answers(9);
+    three_shards(workspace.path());
     // A copy from before the run was complete.
-    let run = std::fs::read_dir(place.path().join("artefacts/1"))
+    let run = std::fs::read_dir(workspace.path().join("artefacts/1"))
         .unwrap()
         .next()
         .unwrap()
         .unwrap()
         .path();
-    let early = place
+    let early = workspace
         .path()
         .join("artefacts/0")
         .join(run.file_name().unwrap());
@@ -515,7 +540,7 @@ fn merge_accepts_copies_and_foreign_shards() {
     let mut command = evaltrail(home.path());
     let merged = output(
         command
-            .current_dir(place.path())
+            .current_dir(workspace.path())
             .args(["merge", "artefacts"]),
     );
     assert!(
@@ -538,22 +563,25 @@ fn merge_accepts_copies_and_foreign_shards() {
 #[test]
 fn hostile_shards_are_refused() {
     let attack = |file: &str, change: &dyn Fn(&mut Value)| {
-        let place = answers(4);
+        let workspace = answers(4);
         for number in 1..=2 {
-            score(place.path(), &["--shard", &format!("{number}/2")]);
+            score(workspace.path(), &["--shard", &format!("{number}/2")]);
         }
-        for run in std::fs::read_dir(place.path().join(".evaltrail/runs")).unwrap() {
+        for run in std::fs::read_dir(workspace.path().join(".evaltrail/runs")).unwrap() {
             let path = run.unwrap().path().join(file);
             let mut value: Value =
                 serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
             change(&mut value);
             std::fs::write(&path, value.to_string()).unwrap();
         }
-        let merged = merge(place.path(), &[".evaltrail/runs", "--max-failures", "9"]);
+        let merged = merge(
+            workspace.path(),
+            &[".evaltrail/runs", "--max-failures", "9"],
+        );
         (
             merged.status.code(),
             both(&merged),
-            run_ids(place.path()).len(),
+            run_ids(workspace.path()).len(),
         )
     };
     for (file, change, words) in [
@@ -624,16 +652,20 @@ fn hostile_shards_are_refused() {
 
 #[test]
 fn unmerged_shards_survive_run_cleanup() {
-    let place = answers(8);
-    std::fs::write(place.path().join("evaltrail.toml"), "[history]\nkeep = 1\n").unwrap();
+    let workspace = answers(8);
+    std::fs::write(
+        workspace.path().join("evaltrail.toml"),
+        "[history]\nkeep = 1\n",
+    )
+    .unwrap();
     for number in 1..=4 {
-        score(place.path(), &["--shard", &format!("{number}/4")]);
+        score(workspace.path(), &["--shard", &format!("{number}/4")]);
     }
-    assert_eq!(run_ids(place.path()).len(), 4);
-    merge(place.path(), &[".evaltrail/runs"]);
+    assert_eq!(run_ids(workspace.path()).len(), 4);
+    merge(workspace.path(), &[".evaltrail/runs"]);
     let listed = text(&output(
-        evaltrail(place.path())
-            .current_dir(place.path())
+        evaltrail(workspace.path())
+            .current_dir(workspace.path())
             .arg("runs"),
     ));
     assert!(
@@ -641,27 +673,31 @@ fn unmerged_shards_survive_run_cleanup() {
         "{listed}"
     );
     // Neither in the trends nor in the way any more.
-    score(place.path(), &[]);
-    assert_eq!(run_ids(place.path()).len(), 1);
+    score(workspace.path(), &[]);
+    assert_eq!(run_ids(workspace.path()).len(), 1);
 }
 
 #[test]
 fn old_runs_beyond_the_size_are_removed() {
-    let place = answers(2);
+    let workspace = answers(2);
     std::fs::write(
-        place.path().join("evaltrail.toml"),
+        workspace.path().join("evaltrail.toml"),
         "[history]\nmax_mb = 1\n",
     )
     .unwrap();
     let run = || {
-        let before = run_ids(place.path());
-        let told = score(place.path(), &[]);
-        let new = run_ids(place.path());
+        let before = run_ids(workspace.path());
+        let told = score(workspace.path(), &[]);
+        let new = run_ids(workspace.path());
         let new = new.into_iter().find(|id| !before.contains(id)).unwrap();
         (new, both(&told))
     };
     let grow = |id: &str| {
-        let file = place.path().join(".evaltrail/runs").join(id).join("large");
+        let file = workspace
+            .path()
+            .join(".evaltrail/runs")
+            .join(id)
+            .join("large");
         std::fs::write(file, vec![0; 2_000_000]).unwrap();
     };
     let (first, told) = run();
@@ -672,24 +708,24 @@ fn old_runs_beyond_the_size_are_removed() {
         told.contains("1 run was removed") && told.contains("at most 50 runs and 1 MB are kept"),
         "{told}"
     );
-    assert_eq!(run_ids(place.path()), [second.as_str()]);
+    assert_eq!(run_ids(workspace.path()), [second.as_str()]);
     // The newest run of all cases is kept beside a newer one of a single case.
     grow(&second);
-    let one = score(place.path(), &["--filter", "id:case_1"]);
+    let one = score(workspace.path(), &["--filter", "id:case_1"]);
     assert!(
         both(&one).contains("the runs in .evaltrail have 3 MB; more than [history] max_mb = 1"),
         "{}",
         both(&one)
     );
-    assert_eq!(run_ids(place.path()).len(), 2);
+    assert_eq!(run_ids(workspace.path()).len(), 2);
     let pinned = output(
-        evaltrail(place.path())
-            .current_dir(place.path())
+        evaltrail(workspace.path())
+            .current_dir(workspace.path())
             .args(["runs", "pin", &second]),
     );
     assert!(pinned.status.success(), "{}", text(&pinned));
     let (third, told) = run();
-    let kept = run_ids(place.path());
+    let kept = run_ids(workspace.path());
     assert!(kept.contains(&second) && kept.contains(&third), "{kept:?}");
     assert!(
         told.contains("the runs in .evaltrail have 3 MB; more than [history] max_mb = 1"),
@@ -701,7 +737,7 @@ fn old_runs_beyond_the_size_are_removed() {
 fn the_system_can_end_a_shard_and_it_is_resumed() {
     let case = |id: &str| json!({"eval_id": id, "conversation": [{"user_content": {"role": "user", "parts": [{"text": id}]}}]});
     let set = json!({"eval_set_id": "s", "eval_cases": [case("a"), case("b"), case("c")]});
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         ("s.evalset.json", set.to_string()),
         ("test_config.json", json!({"criteria": {"tool_trajectory_avg_score": 1.0}}).to_string()),
         ("evaltrail.toml", String::new()),
@@ -710,13 +746,13 @@ fn the_system_can_end_a_shard_and_it_is_resumed() {
     ]);
     use std::os::unix::fs::PermissionsExt;
     std::fs::set_permissions(
-        place.path().join("slow"),
+        workspace.path().join("slow"),
         std::fs::Permissions::from_mode(0o755),
     )
     .unwrap();
     let command = |arguments: &[&str]| {
-        let mut command = evaltrail(place.path());
-        command.current_dir(place.path()).args([
+        let mut command = evaltrail(workspace.path());
+        command.current_dir(workspace.path()).args([
             "run",
             "s.evalset.json",
             "--agent",
@@ -734,7 +770,7 @@ fn the_system_can_end_a_shard_and_it_is_resumed() {
         .spawn()
         .unwrap();
     wait_for("the second case", Duration::from_secs(30), || {
-        place.path().join("began").exists().then_some(())
+        workspace.path().join("began").exists().then_some(())
     });
     rustix::process::kill_process(
         rustix::process::Pid::from_child(&child),
@@ -748,10 +784,10 @@ fn the_system_can_end_a_shard_and_it_is_resumed() {
         "{}",
         both(&ended)
     );
-    std::fs::write(place.path().join("fast"), "").unwrap();
+    std::fs::write(workspace.path().join("fast"), "").unwrap();
     let resumed = output(&mut command(&["--resume"]));
     assert!(both(&resumed).contains("1 of 3 done"), "{}", both(&resumed));
     assert_eq!(resumed.status.code(), Some(0), "{}", both(&resumed));
-    let merged = merge(place.path(), &[".evaltrail/runs"]);
+    let merged = merge(workspace.path(), &[".evaltrail/runs"]);
     assert_eq!(merged.status.code(), Some(0), "{}", both(&merged));
 }

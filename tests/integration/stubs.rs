@@ -23,23 +23,24 @@ const STUBS: &str = r#"{"tool": "get_weather", "args": {"city": "Oslo"}, "match"
 
 /// A copy of the oracle's agents.
 struct Desk {
-    place: tempfile::TempDir,
+    workspace: tempfile::TempDir,
     folder: PathBuf,
 }
 
 impl Desk {
     /// The agents, of which one folder is the workspace.
     fn new(folder: &str) -> Desk {
-        let place = tempfile::tempdir().unwrap();
-        copy_folder(&oracle().unwrap().join("real"), place.path());
-        let folder = place.path().join(folder);
-        Desk { place, folder }
+        let workspace = tempfile::tempdir().unwrap();
+        copy_folder(&oracle().unwrap().join("real"), workspace.path());
+        let folder = workspace.path().join(folder);
+        Desk { workspace, folder }
     }
 
     /// The desk as an ADK application with tools of its own.
     fn of_adk(adk: &Path, keys: &str) -> Desk {
         let desk = Desk::new("adk_isolated");
-        let cases = std::fs::read(desk.place.path().join("mcp_adk/cases.evalset.json")).unwrap();
+        let cases =
+            std::fs::read(desk.workspace.path().join("mcp_adk/cases.evalset.json")).unwrap();
         std::fs::write(desk.folder.join("cases.evalset.json"), cases).unwrap();
         desk.configure(&format!(
             "kind = \"adk\"\napp = \"desk_app\"\n{}\n{keys}",
@@ -66,7 +67,7 @@ impl Desk {
 
     /// Makes every tool fail.
     fn break_tools(&self) {
-        let path = self.place.path().join("common/desk.py");
+        let path = self.workspace.path().join("common/desk.py");
         let source = std::fs::read_to_string(&path).unwrap();
         let mut broken = source.clone();
         for answer in [
@@ -84,7 +85,7 @@ impl Desk {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = evaltrail(self.place.path());
+        let mut command = evaltrail(self.workspace.path());
         command
             .current_dir(&self.folder)
             .args(["run", "cases.evalset.json", "--agent", "a", "--trust"])
@@ -371,10 +372,10 @@ fn plain_python_agent_rejects_stubs() {
         return println!("SKIPPED: Python is missing");
     };
     // Its own files: this test needs none of the recorded agents.
-    let place = tempfile::tempdir().unwrap();
+    let workspace = tempfile::tempdir().unwrap();
     let desk = Desk {
-        folder: place.path().to_path_buf(),
-        place,
+        folder: workspace.path().to_path_buf(),
+        workspace,
     };
     desk.write(
         "agents.py",
@@ -403,7 +404,7 @@ fn mcp_desk(environment: &Path, kind: &str, stubs: &str) -> Desk {
     desk.break_tools();
     desk.write("cases.tools.jsonl", STUBS);
     std::fs::copy(
-        desk.place.path().join("openai_compat/tools.json"),
+        desk.workspace.path().join("openai_compat/tools.json"),
         desk.folder.join("tools.json"),
     )
     .unwrap();
@@ -646,7 +647,7 @@ fn missing_answer_is_added_from_earlier_run() {
     let mut terminal = Terminal::start(
         env!("CARGO_BIN_EXE_evaltrail"),
         &[folder],
-        desk.place.path(),
+        desk.workspace.path(),
         (150, 40),
     );
     terminal.wait_for("! weather");

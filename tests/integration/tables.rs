@@ -1,6 +1,6 @@
 //! Data sets of other tools and with other columns, by the commands that people run on them.
 
-use crate::common::{Place, both, evaltrail, output, text};
+use crate::common::{TestWorkspace, both, evaltrail, output, text};
 use serde_json::Value;
 use std::io::Write;
 use std::path::Path;
@@ -31,11 +31,11 @@ const RENAMED: &str = "{\"question\": \"q\", \"answer\": \"a\", \"ground_truth\"
 
 #[test]
 fn unknown_columns_are_named_and_can_be_mapped() {
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         ("renamed.jsonl", RENAMED.into()),
         ("package.json", "{\"name\": \"x\"}".into()),
     ]);
-    let folder = place.path();
+    let folder = workspace.path();
     let needed = "found the columns question, answer, ground_truth; map them with --columns";
     for args in [
         ["check", "renamed.jsonl"],
@@ -98,13 +98,14 @@ fn unknown_columns_are_named_and_can_be_mapped() {
 #[test]
 fn files_without_cases_are_named_by_kind() {
     let lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:a1\nsize 4\n";
-    let place = Place::new(&[("data.jsonl", lfs.into()), ("set.evalset.json", lfs.into())]);
+    let workspace =
+        TestWorkspace::new(&[("data.jsonl", lfs.into()), ("set.evalset.json", lfs.into())]);
     std::fs::write(
-        place.path().join("run.eval"),
+        workspace.path().join("run.eval"),
         b"PK\x03\x04\x14\0\0\0_journal/start.json",
     )
     .unwrap();
-    let listed = ran(place.path(), &["list", "."]);
+    let listed = ran(workspace.path(), &["list", "."]);
     let words = both(&listed);
     assert_eq!(
         words
@@ -117,7 +118,7 @@ fn files_without_cases_are_named_by_kind() {
         words.contains("run.eval          a log of Inspect (.eval)"),
         "{words}"
     );
-    let checked = ran(place.path(), &["check", "run.eval"]);
+    let checked = ran(workspace.path(), &["check", "run.eval"]);
     assert!(
         both(&checked).contains("a log of Inspect"),
         "{}",
@@ -128,7 +129,8 @@ fn files_without_cases_are_named_by_kind() {
 
 #[test]
 fn semicolon_and_utf16_tables_are_read() {
-    let place = Place::new(&[("a.csv", "prompt;response;reference\nq;a, b;a, b\n".into())]);
+    let workspace =
+        TestWorkspace::new(&[("a.csv", "prompt;response;reference\nq;a, b;a, b\n".into())]);
     let utf16: Vec<u8> = [0xff, 0xfe]
         .into_iter()
         .chain(
@@ -137,9 +139,9 @@ fn semicolon_and_utf16_tables_are_read() {
                 .flat_map(u16::to_le_bytes),
         )
         .collect();
-    std::fs::write(place.path().join("b.tsv"), utf16).unwrap();
+    std::fs::write(workspace.path().join("b.tsv"), utf16).unwrap();
     let report = json(
-        place.path(),
+        workspace.path(),
         &["score", ".", "--metric", "exact_match", "--json"],
     );
     assert_eq!(report["summary"]["passed"], 2, "{report}");
@@ -150,8 +152,8 @@ fn semicolon_and_utf16_tables_are_read() {
 fn rows_without_reference_are_not_evaluated() {
     let rows = "{\"prompt\":\"a\",\"response\":\"x\",\"reference\":\"x\"}\n{\"prompt\":\"b\",\"response\":\"y\"}\n\
                 {\"prompt\":\"c\",\"response\":\"z\",\"reference\":null}\n{\"prompt\":\"d\",\"response\":\"w\",\"reference\":\"\"}\n";
-    let place = Place::new(&[("d.jsonl", rows.into())]);
-    let report = json(place.path(), &["score", "d.jsonl", "--json"]);
+    let workspace = TestWorkspace::new(&[("d.jsonl", rows.into())]);
+    let report = json(workspace.path(), &["score", "d.jsonl", "--json"]);
     let found: Vec<String> = statuses(&report)
         .into_iter()
         .map(|(_, status)| status)
@@ -176,10 +178,10 @@ fn rows_without_reference_are_not_evaluated() {
 fn a_status_always_has_a_reason() {
     let rows = "{\"prompt\": [\"price\", \"details\"], \"predicted_trajectory\": \
                 [[{\"tool_name\": \"price\", \"tool_input\": {}}], [{\"tool_name\": \"details\", \"tool_input\": {}}]]}";
-    let place = Place::new(&[("data.json", rows.into())]);
+    let workspace = TestWorkspace::new(&[("data.json", rows.into())]);
     let why = "nothing to compare: the row has no reference or reference_trajectory (it has predicted_trajectory)";
     let out = ran(
-        place.path(),
+        workspace.path(),
         &[
             "score",
             "data.json",
@@ -191,10 +193,10 @@ fn a_status_always_has_a_reason() {
     );
     assert!(both(&out).matches(why).count() >= 2, "{}", both(&out));
     for report in ["r.xml", "r.csv"] {
-        let report = std::fs::read_to_string(place.path().join(report)).unwrap();
+        let report = std::fs::read_to_string(workspace.path().join(report)).unwrap();
         assert!(report.contains(why), "{report}");
     }
-    let report = json(place.path(), &["score", "data.json", "--json"]);
+    let report = json(workspace.path(), &["score", "data.json", "--json"]);
     assert_eq!(report["cases"][1]["reason"], why);
 }
 
@@ -202,14 +204,14 @@ fn a_status_always_has_a_reason() {
 fn results_without_thresholds_are_scored() {
     let result = "{\"eval_case_results\": [{\"eval_case_index\": 0, \"response_candidate_results\": [{\"metric_results\": \
                   {\"quality\": {\"score\": 5.0}, \"safety\": {\"score\": 1.0}}}]}]}";
-    let place = Place::new(&[("results.json", result.into())]);
-    let listed = ran(place.path(), &["list", "."]);
+    let workspace = TestWorkspace::new(&[("results.json", result.into())]);
+    let listed = ran(workspace.path(), &["list", "."]);
     assert!(
         both(&listed).contains("1 case   1 scored, no threshold"),
         "{}",
         both(&listed)
     );
-    let scored = ran(place.path(), &["score", "results.json"]);
+    let scored = ran(workspace.path(), &["score", "results.json"]);
     assert!(
         both(&scored).contains("2 metrics scored, no threshold"),
         "{}",
@@ -222,28 +224,32 @@ fn results_without_thresholds_are_scored() {
 fn groups_of_rubrics_survive_a_conversion() {
     let rows = "{\"eval_cases\": [{\"eval_case_id\": \"book\", \"prompt\": \"Book.\", \"rubric_groups\": {\"g1\": {\"rubrics\": \
                 [{\"rubric_id\": \"confirms\", \"content\": {\"property\": {\"description\": \"Confirms.\"}}}]}}}]}";
-    let place = Place::new(&[("d.json", rows.into())]);
-    let checked = ran(place.path(), &["check", "d.json"]);
+    let workspace = TestWorkspace::new(&[("d.json", rows.into())]);
+    let checked = ran(workspace.path(), &["check", "d.json"]);
     assert!(
         both(&checked).contains("0 errors") && both(&checked).contains("0 warnings"),
         "{}",
         both(&checked)
     );
-    ran(place.path(), &["convert", "d.json", "-o", "d.evalset.json"]);
+    ran(
+        workspace.path(),
+        &["convert", "d.json", "-o", "d.evalset.json"],
+    );
     let set: Value = serde_json::from_str(
-        &std::fs::read_to_string(place.path().join("d.evalset.json")).unwrap(),
+        &std::fs::read_to_string(workspace.path().join("d.evalset.json")).unwrap(),
     )
     .unwrap();
     let case = &set["eval_cases"][0];
     assert_eq!(case["rubrics"][0]["type"], "FINAL_RESPONSE_QUALITY");
     assert_eq!(case["rubric_groups"]["g1"][0], "confirms");
     ran(
-        place.path(),
+        workspace.path(),
         &["convert", "d.evalset.json", "-o", "again.jsonl"],
     );
-    let row: Value =
-        serde_json::from_str(&std::fs::read_to_string(place.path().join("again.jsonl")).unwrap())
-            .unwrap();
+    let row: Value = serde_json::from_str(
+        &std::fs::read_to_string(workspace.path().join("again.jsonl")).unwrap(),
+    )
+    .unwrap();
     assert_eq!(
         row["rubric_groups"]["g1"]["rubrics"][0]["rubric_id"], "confirms",
         "{row}"
@@ -266,7 +272,7 @@ fn agents_cli_scaffold_scores_reference_rows() {
     ];
     let config = "metrics_to_run:\n  - custom_response_quality\ncustom_metrics:\n  - name: custom_response_quality\n    \
                   custom_function_file: response_quality.py\n";
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         (
             "datasets/basic-dataset.json",
             format!("{{\"eval_cases\": [{}]}}", rows.join(", ")),
@@ -275,7 +281,7 @@ fn agents_cli_scaffold_scores_reference_rows() {
         ("evaltrail.toml", String::new()),
     ]);
     let report = json(
-        place.path(),
+        workspace.path(),
         &["score", "datasets/basic-dataset.json", "--json"],
     );
     let expected = [("greeting", "not_evaluated"), ("capital", "passed")];
@@ -296,11 +302,11 @@ fn agents_cli_scaffold_scores_reference_rows() {
 
 #[test]
 fn standard_input_is_scored() {
-    let place = Place::new(&[("evaltrail.toml", String::new())]);
+    let workspace = TestWorkspace::new(&[("evaltrail.toml", String::new())]);
     let home = tempfile::tempdir().unwrap();
     let mut command = evaltrail(home.path());
     command
-        .current_dir(place.path())
+        .current_dir(workspace.path())
         .args(["score", "-", "--metric", "exact_match", "--json"]);
     command
         .stdin(Stdio::piped())
@@ -313,7 +319,7 @@ fn standard_input_is_scored() {
     let report: Value =
         serde_json::from_str(&text(&out)).unwrap_or_else(|_| panic!("{}", both(&out)));
     assert_eq!(report["summary"]["passed"], 1, "{report}");
-    let empty = ran(place.path(), &["score", "-"]);
+    let empty = ran(workspace.path(), &["score", "-"]);
     assert!(
         both(&empty).contains("standard input: it is empty"),
         "{}",
@@ -325,7 +331,7 @@ fn standard_input_is_scored() {
 fn cases_with_equal_ids_are_distinguished() {
     let rows = "{\"id\":\"same\",\"prompt\":\"a\",\"response\":\"x\",\"reference\":\"y\"}\n\
                 {\"id\":\"same\",\"prompt\":\"b\",\"response\":\"x\",\"reference\":\"z\"}\n";
-    let place = Place::new(&[("d.jsonl", rows.into())]);
+    let workspace = TestWorkspace::new(&[("d.jsonl", rows.into())]);
     let reports = [
         "--report",
         "junit=r.xml",
@@ -335,17 +341,17 @@ fn cases_with_equal_ids_are_distinguished() {
         "html=r.html",
     ];
     let out = ran(
-        place.path(),
+        workspace.path(),
         &[&["score", "d.jsonl"], &reports[..]].concat(),
     );
     let reports = ["r.xml", "r.md", "r.html"]
-        .map(|name| std::fs::read_to_string(place.path().join(name)).unwrap());
+        .map(|name| std::fs::read_to_string(workspace.path().join(name)).unwrap());
     for words in [both(&out)].iter().chain(&reports) {
         for position in ["case 1", "case 2"] {
             assert!(words.contains(position), "{words}");
         }
     }
-    let report = json(place.path(), &["score", "d.jsonl", "--json"]);
+    let report = json(workspace.path(), &["score", "d.jsonl", "--json"]);
     assert_eq!(
         (
             &report["cases"][0]["position"],
@@ -358,8 +364,8 @@ fn cases_with_equal_ids_are_distinguished() {
 #[cfg(unix)]
 #[test]
 fn a_file_with_a_colon_is_listed_by_case() {
-    let place = Place::new(&[("day:1.jsonl", "{\"id\":\"a\",\"prompt\":\"x\",\"response\":\"y\"}\n{\"id\":\"b\",\"prompt\":\"x\",\"response\":\"y\"}\n".into())]);
-    let listed = ran(place.path(), &["list", "day:1.jsonl:b"]);
+    let workspace = TestWorkspace::new(&[("day:1.jsonl", "{\"id\":\"a\",\"prompt\":\"x\",\"response\":\"y\"}\n{\"id\":\"b\",\"prompt\":\"x\",\"response\":\"y\"}\n".into())]);
+    let listed = ran(workspace.path(), &["list", "day:1.jsonl:b"]);
     assert!(
         both(&listed).contains("    b\n") || text(&listed).lines().any(|line| line.trim() == "b"),
         "{}",
@@ -370,7 +376,7 @@ fn a_file_with_a_colon_is_listed_by_case() {
         "{}",
         both(&listed)
     );
-    let missing = ran(place.path(), &["list", "day:1.jsonl:c"]);
+    let missing = ran(workspace.path(), &["list", "day:1.jsonl:c"]);
     assert!(
         both(&missing).contains("there is no case \"c\""),
         "{}",
@@ -380,15 +386,15 @@ fn a_file_with_a_colon_is_listed_by_case() {
 
 #[test]
 fn row_without_prompt_column_is_not_run() {
-    let place = Place::new(&[(
+    let workspace = TestWorkspace::new(&[(
         "d.jsonl",
         "{\"question\": \"q\", \"response\": \"a\", \"reference\": \"a\"}\n".into(),
     )]);
     let why = "the row has no prompt; its other columns are question: --columns prompt=NAME reads one as the prompt";
-    let checked = ran(place.path(), &["check", "d.jsonl"]);
+    let checked = ran(workspace.path(), &["check", "d.jsonl"]);
     assert!(both(&checked).contains(why), "{}", both(&checked));
     let run = ran(
-        place.path(),
+        workspace.path(),
         &["run", "d.jsonl", "--agent", "cmd:cat", "--trust"],
     );
     assert!(both(&run).contains(why), "{}", both(&run));
@@ -398,7 +404,7 @@ fn row_without_prompt_column_is_not_run() {
 fn check_reports_bad_simulators_and_rules() {
     let set = "{\"eval_set_id\": \"s\", \"eval_cases\": [{\"eval_id\": \"a\", \"criteria\": {}, \"conversation\": \
                [{\"user_content\": {\"parts\": [{\"text\": \"x\"}]}}]}]}";
-    let place = Place::new(&[
+    let workspace = TestWorkspace::new(&[
         ("s.evalset.json", set.into()),
         ("test_config.json", String::new()),
     ]);
@@ -406,15 +412,15 @@ fn check_reports_bad_simulators_and_rules() {
         let config = format!(
             "{{\"criteria\": {{\"response_match_score\": 0.8}}, \"userSimulatorConfig\": {{\"type\": \"{user}\"}}}}"
         );
-        std::fs::write(place.path().join("test_config.json"), config).unwrap();
-        both(&ran(place.path(), &["check", "."]))
+        std::fs::write(workspace.path().join("test_config.json"), config).unwrap();
+        both(&ran(workspace.path(), &["check", "."]))
     };
     assert!(
         checked("nobody").contains("expected llm_backed or llm_audio, found the text \"nobody\"")
     );
     assert!(checked("llm_audio").contains("does not simulate users of type \"llm_audio\""));
     std::fs::write(
-        place.path().join("evaltrail.toml"),
+        workspace.path().join("evaltrail.toml"),
         "[[match]]\ntool = \"a\"\nargs = { \"\" = \"ignore\" }\n\n[[match]]\ntool = \"b\"\nmin = 3\nmax = 1\n",
     )
     .unwrap();
@@ -427,7 +433,7 @@ fn check_reports_bad_simulators_and_rules() {
         rules.contains("evaltrail.toml:5:1: error: match[1]: ")
             && rules.contains("min = 3 and max = 1")
     );
-    std::fs::remove_file(place.path().join("evaltrail.toml")).unwrap();
+    std::fs::remove_file(workspace.path().join("evaltrail.toml")).unwrap();
     let plain = checked("llm_backed");
     assert!(
         !plain.contains("userSimulatorConfig")

@@ -185,11 +185,11 @@ newMessage = { role = "user", parts = [{ text = "{prompt}" }] }
 
 /// The agent's configuration, its folder, and how its server is started on a port.
 fn silent_desk(environment: &Path) -> (tempfile::TempDir, PathBuf, String) {
-    let place = tempfile::tempdir().unwrap();
-    copy_folder(&oracle().unwrap().join("real"), place.path());
-    let folder = place.path().join("adk_isolated");
+    let workspace = tempfile::tempdir().unwrap();
+    copy_folder(&oracle().unwrap().join("real"), workspace.path());
+    let folder = workspace.path().join("adk_isolated");
     std::fs::copy(
-        place.path().join("mcp_adk/cases.evalset.json"),
+        workspace.path().join("mcp_adk/cases.evalset.json"),
         folder.join("cases.evalset.json"),
     )
     .unwrap();
@@ -198,11 +198,11 @@ fn silent_desk(environment: &Path) -> (tempfile::TempDir, PathBuf, String) {
         "{} api_server --auto_create_session --port {{port}} {memory} .",
         environment.join("bin/adk").display()
     );
-    (place, folder, start)
+    (workspace, folder, start)
 }
 
-fn run(place: &Path, folder: &Path) -> Value {
-    let mut command = evaltrail(place);
+fn run(workspace: &Path, folder: &Path) -> Value {
+    let mut command = evaltrail(workspace);
     command.env("EVALTRAIL_TRACES_TOKEN", TOKEN);
     command.current_dir(folder).args([
         "run",
@@ -219,8 +219,8 @@ fn run(place: &Path, folder: &Path) -> Value {
 }
 
 /// Compares the outcomes with those over ADK's own protocol.
-fn check(report: &Value, place: &Path) {
-    let verdicts = std::fs::read_to_string(place.join("mcp_adk/verdicts.json")).unwrap();
+fn check(report: &Value, workspace: &Path) {
+    let verdicts = std::fs::read_to_string(workspace.join("mcp_adk/verdicts.json")).unwrap();
     let verdicts: Value = serde_json::from_str(&verdicts).unwrap();
     for case in report["cases"].as_array().unwrap() {
         let id = case["eval_id"].as_str().unwrap();
@@ -239,20 +239,20 @@ fn silent_agent_calls_come_from_its_spans() {
     let Some(environment) = environment("mcp-adk") else {
         return;
     };
-    let (place, folder, start) = silent_desk(&environment);
+    let (workspace, folder, start) = silent_desk(&environment);
     let config = |traces: &str| {
         format!("[agents.a]\nstart = \"{start}\"\npath = \"/run\"\n{traces}\n{SILENT}")
     };
     std::fs::write(folder.join("evaltrail.toml"), config("")).unwrap();
-    let unknown = run(place.path(), &folder);
+    let unknown = run(workspace.path(), &folder);
     assert_eq!(
         unknown["cases"][0]["status"], "not_evaluated",
         "{}",
         unknown["cases"][0]
     );
     std::fs::write(folder.join("evaltrail.toml"), config("traces = true")).unwrap();
-    let report = run(place.path(), &folder);
-    check(&report, place.path());
+    let report = run(workspace.path(), &folder);
+    check(&report, workspace.path());
     assert_eq!(report["cases"].as_array().unwrap().len(), 9);
 }
 
@@ -261,7 +261,7 @@ fn spans_of_running_server_are_received() {
     let Some(environment) = environment("mcp-adk") else {
         return;
     };
-    let (place, folder, start) = silent_desk(&environment);
+    let (workspace, folder, start) = silent_desk(&environment);
     let [port, traces] = [(); 2].map(|()| crate::common::unused_port());
     let command = start.replace("{port}", &port.to_string());
     let words: Vec<&str> = command.split(' ').collect();
@@ -293,10 +293,10 @@ fn spans_of_running_server_are_received() {
         "[agents.a]\nurl = \"http://127.0.0.1:{port}/run\"\ntraces = \"127.0.0.1:{traces}\"\n{SILENT}"
     );
     std::fs::write(folder.join("evaltrail.toml"), config).unwrap();
-    let report = run(place.path(), &folder);
+    let report = run(workspace.path(), &folder);
     server.kill().unwrap();
     server.wait().unwrap();
-    check(&report, place.path());
+    check(&report, workspace.path());
 }
 
 /// An agent whose spans show its calls, and what the receiver at a fixed address answers to requests without the token and
@@ -333,25 +333,29 @@ fn spans_at_a_fixed_address_need_the_token() {
         }
         answer(stream, "200 OK", JSON, r#"{"response": "ok"}"#)
     });
-    let place = tempfile::tempdir().unwrap();
+    let workspace = tempfile::tempdir().unwrap();
     let config = format!(
         "[agents.a]\nkind = \"http\"\nurl = \"http://127.0.0.1:{}/\"\nresponse = \"$.response\"\ntraces = \"127.0.0.1:{traces}\"\n[agents.a.body]\nprompt = \"{{prompt}}\"\n",
         agent.port
     );
-    std::fs::write(place.path().join("evaltrail.toml"), config).unwrap();
+    std::fs::write(workspace.path().join("evaltrail.toml"), config).unwrap();
     let set = json!({"eval_set_id": "s", "eval_cases": [{"eval_id": "c", "conversation": [{
         "user_content": {"role": "user", "parts": [{"text": "go"}]},
         "intermediate_data": {"tool_uses": [{"name": "get", "args": {}}]}}]}]});
-    std::fs::write(place.path().join("cases.evalset.json"), set.to_string()).unwrap();
+    std::fs::write(workspace.path().join("cases.evalset.json"), set.to_string()).unwrap();
     let criteria = json!({"criteria": {"tool_trajectory_avg_score": 1.0}});
-    std::fs::write(place.path().join("test_config.json"), criteria.to_string()).unwrap();
-    let report = run(place.path(), place.path());
+    std::fs::write(
+        workspace.path().join("test_config.json"),
+        criteria.to_string(),
+    )
+    .unwrap();
+    let report = run(workspace.path(), workspace.path());
     assert_eq!(report["cases"][0]["status"], "passed", "{report}");
     assert_eq!(*statuses.lock().unwrap(), ["404", "404", "403", "200"]);
-    let mut without = evaltrail(place.path());
+    let mut without = evaltrail(workspace.path());
     without
         .env_remove("EVALTRAIL_TRACES_TOKEN")
-        .current_dir(place.path());
+        .current_dir(workspace.path());
     let out = output(without.args(["run", "cases.evalset.json", "--agent", "a", "--trust", "-q"]));
     assert!(
         both(&out).contains("set EVALTRAIL_TRACES_TOKEN"),
@@ -365,15 +369,15 @@ fn traces_are_scored_against_a_set() {
     let Some(oracle) = oracle() else {
         return println!("SKIPPED: the oracle is missing");
     };
-    let place = tempfile::tempdir().unwrap();
-    copy_folder(&oracle.join("real/mcp_adk"), place.path());
+    let workspace = tempfile::tempdir().unwrap();
+    copy_folder(&oracle.join("real/mcp_adk"), workspace.path());
     std::fs::copy(
         oracle.join("real/traces/pydantic-ai-2.68.v5.otlp.json"),
-        place.path().join("t.json"),
+        workspace.path().join("t.json"),
     )
     .unwrap();
-    let mut command = evaltrail(place.path());
-    command.current_dir(place.path()).args([
+    let mut command = evaltrail(workspace.path());
+    command.current_dir(workspace.path()).args([
         "run",
         "cases.evalset.json:weather,hello",
         "--agent",

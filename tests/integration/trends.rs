@@ -1,11 +1,11 @@
 //! Trends over runs: since when a case fails, the commit then, and the numbers of each set over the runs.
 
-use crate::common::{Place, both, evaltrail, output, text};
+use crate::common::{TestWorkspace, both, evaltrail, output, text};
 use crate::triage::row;
 use serde_json::{Value, json};
 
 /// Records a run in which only the cases in `broken` fail, at this commit.
-fn record(place: &Place, commit: char, broken: &[usize]) {
+fn record(workspace: &TestWorkspace, commit: char, broken: &[usize]) {
     let rows = (0..6).map(|case| {
         let mut row = row(case + 1 + case / 4);
         row["eval_id"] = json!(format!("case_{case}"));
@@ -14,8 +14,12 @@ fn record(place: &Place, commit: char, broken: &[usize]) {
         }
         format!("{row}\n")
     });
-    std::fs::write(place.path().join("rows.jsonl"), rows.collect::<String>()).unwrap();
-    let git = place.path().join(".git");
+    std::fs::write(
+        workspace.path().join("rows.jsonl"),
+        rows.collect::<String>(),
+    )
+    .unwrap();
+    let git = workspace.path().join(".git");
     std::fs::create_dir_all(&git).unwrap();
     std::fs::write(git.join("HEAD"), commit.to_string().repeat(40)).unwrap();
     let score = [
@@ -26,9 +30,9 @@ fn record(place: &Place, commit: char, broken: &[usize]) {
         "rows.jsonl",
     ];
     let ran = output(
-        evaltrail(&place.path().join("home"))
+        evaltrail(&workspace.path().join("home"))
             .args(score)
-            .current_dir(place.path()),
+            .current_dir(workspace.path()),
     );
     assert_eq!(
         ran.status.code(),
@@ -38,25 +42,25 @@ fn record(place: &Place, commit: char, broken: &[usize]) {
     );
 }
 
-fn place_with_runs() -> Place {
-    let place = Place::new(&[]);
+fn workspace_with_runs() -> TestWorkspace {
+    let workspace = TestWorkspace::new(&[]);
     for (commit, broken) in [
         ('a', &[1, 2][..]),
         ('b', &[2]),
         ('c', &[2, 3]),
         ('d', &[2, 3]),
     ] {
-        record(&place, commit, broken);
+        record(&workspace, commit, broken);
     }
-    place
+    workspace
 }
 
-fn listed(place: &Place) -> Vec<Value> {
-    let home = place.path().join("home");
+fn listed(workspace: &TestWorkspace) -> Vec<Value> {
+    let home = workspace.path().join("home");
     let ran = output(
         evaltrail(&home)
             .args(["runs", "--json"])
-            .current_dir(place.path()),
+            .current_dir(workspace.path()),
     );
     let json: Value = serde_json::from_str(&text(&ran)).unwrap();
     json["runs"].as_array().unwrap().clone()
@@ -64,7 +68,7 @@ fn listed(place: &Place) -> Vec<Value> {
 
 #[test]
 fn runs_list_commit_and_results_per_set() {
-    let runs = listed(&place_with_runs());
+    let runs = listed(&workspace_with_runs());
     let commits: Vec<&str> = runs
         .iter()
         .map(|run| &run["commit"].as_str().unwrap()[..1])
@@ -95,14 +99,14 @@ fn runs_list_commit_and_results_per_set() {
 #[test]
 fn explorer_shows_first_failure_and_trend() {
     use crate::common::terminal::Terminal;
-    let place = place_with_runs();
-    let ids: Vec<String> = listed(&place)
+    let workspace = workspace_with_runs();
+    let ids: Vec<String> = listed(&workspace)
         .iter()
         .map(|run| run["run_id"].as_str().unwrap().to_string())
         .collect();
     let (path, home) = (
-        place.path().display().to_string(),
-        place.path().join("home"),
+        workspace.path().display().to_string(),
+        workspace.path().join("home"),
     );
     let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[&path], &home, (200, 40));
     terminal.wait_for("✓ 4  ✗ 2");
@@ -126,7 +130,7 @@ fn explorer_shows_first_failure_and_trend() {
         "trajectory_exact_match:1",
         "rows.jsonl:case_3",
     ];
-    output(evaltrail(&home).args(one).current_dir(place.path()));
+    output(evaltrail(&home).args(one).current_dir(workspace.path()));
     terminal.keys("V");
     terminal.wait_for("each set over its runs");
     terminal.wait_for("run 4 of 4");

@@ -1,6 +1,6 @@
 //! Triage of the failures of a run: 200 cases, of which 40 fail for six planted causes.
 
-use crate::common::{Place, both, evaltrail, output, text};
+use crate::common::{TestWorkspace, both, evaltrail, output, text};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -48,9 +48,9 @@ pub(crate) fn row(case: usize) -> Value {
     })
 }
 
-fn place() -> Place {
+fn workspace() -> TestWorkspace {
     let rows: String = (0..200).map(|case| format!("{}\n", row(case))).collect();
-    Place::new(&[("rows.jsonl", rows)])
+    TestWorkspace::new(&[("rows.jsonl", rows)])
 }
 
 pub(crate) fn members(cause: usize) -> Vec<String> {
@@ -62,10 +62,10 @@ pub(crate) fn members(cause: usize) -> Vec<String> {
 
 #[test]
 fn run_and_reports_list_causes_with_members() {
-    let place = place();
-    let report = |name: &str| place.path().join(name).display().to_string();
+    let workspace = workspace();
+    let report = |name: &str| workspace.path().join(name).display().to_string();
     let ran = output(
-        evaltrail(&place.path().join("home"))
+        evaltrail(&workspace.path().join("home"))
             .args([
                 "score",
                 "--metric",
@@ -75,7 +75,7 @@ fn run_and_reports_list_causes_with_members() {
             .args(["--report", &format!("json={}", report("r.json"))])
             .args(["--report", &format!("markdown={}", report("r.md"))])
             .args(["--report", &format!("html={}", report("r.html"))])
-            .current_dir(place.path()),
+            .current_dir(workspace.path()),
     );
     let said = text(&ran);
     let end = said
@@ -170,13 +170,13 @@ fn run_and_reports_list_causes_with_members() {
         "{command}"
     );
     let exported = output(
-        evaltrail(&place.path().join("home"))
+        evaltrail(&workspace.path().join("home"))
             .args(["export", run_id])
-            .current_dir(place.path()),
+            .current_dir(workspace.path()),
     );
     assert_eq!(exported.status.code(), Some(0), "{}", both(&exported));
     assert!(
-        place
+        workspace
             .path()
             .join(format!("run-{run_id}.evaltrail"))
             .is_file(),
@@ -188,18 +188,18 @@ fn run_and_reports_list_causes_with_members() {
 #[test]
 fn sets_with_equal_ids_are_named_by_file() {
     let rows: String = [10, 17].map(|case| format!("{}\n", row(case))).concat();
-    let place = Place::new(&[("a/rows.jsonl", rows.clone()), ("b/rows.jsonl", rows)]);
+    let workspace = TestWorkspace::new(&[("a/rows.jsonl", rows.clone()), ("b/rows.jsonl", rows)]);
     let report = |name: &str| {
-        place
+        workspace
             .path()
             .join("reports")
             .join(name)
             .display()
             .to_string()
     };
-    std::fs::create_dir(place.path().join("reports")).unwrap();
+    std::fs::create_dir(workspace.path().join("reports")).unwrap();
     let ran = output(
-        evaltrail(&place.path().join("home"))
+        evaltrail(&workspace.path().join("home"))
             .args(["score", "--metric", "trajectory_exact_match:1", "."])
             .args(
                 ["json=r.json", "markdown=r.md", "html=r.html", "junit=r.xml"]
@@ -209,7 +209,7 @@ fn sets_with_equal_ids_are_named_by_file() {
                         ["--report".to_string(), format!("{kind}={}", report(name))]
                     }),
             )
-            .current_dir(place.path()),
+            .current_dir(workspace.path()),
     );
     let json: Value =
         serde_json::from_str(&std::fs::read_to_string(report("r.json")).unwrap()).unwrap();
@@ -237,16 +237,16 @@ fn sets_with_equal_ids_are_named_by_file() {
 #[test]
 fn the_explorer_lists_the_cases_of_one_cause() {
     use crate::common::terminal::Terminal;
-    let place = place();
-    let home = place.path().join("home");
+    let workspace = workspace();
+    let home = workspace.path().join("home");
     let score = [
         "score",
         "--metric",
         "trajectory_exact_match:1",
         "rows.jsonl",
     ];
-    output(evaltrail(&home).args(score).current_dir(place.path()));
-    let path = place.path().display().to_string();
+    output(evaltrail(&home).args(score).current_dir(workspace.path()));
+    let path = workspace.path().display().to_string();
     let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[&path], &home, (160, 40));
     terminal.wait_for("✓ 160  ✗ 40");
     // Nested groups fold, and the smallest change for all cases of a group is on the last line.
@@ -300,9 +300,9 @@ fn is_listed(screen: &str, id: &str) -> bool {
 /// Rows with the differences of a later morning: what broke, what was fixed, an edited expectation, a new name.
 #[test]
 fn two_runs_are_compared_case_by_case() {
-    let place = place();
-    let home = place.path().join("home");
-    let run = |args: &[&str]| output(evaltrail(&home).args(args).current_dir(place.path()));
+    let workspace = workspace();
+    let home = workspace.path().join("home");
+    let run = |args: &[&str]| output(evaltrail(&home).args(args).current_dir(workspace.path()));
     let score = || {
         run(&[
             "score",
@@ -335,7 +335,7 @@ fn two_runs_are_compared_case_by_case() {
             .map(|row| format!("{row}\n"))
             .collect::<String>()
     };
-    std::fs::write(place.path().join("rows.jsonl"), text_of(&rows)).unwrap();
+    std::fs::write(workspace.path().join("rows.jsonl"), text_of(&rows)).unwrap();
     score();
     let ran = run(&["compare", "--fail-on", "broke", "--json"]);
     assert_eq!(ran.status.code(), Some(1), "a case broke: {}", both(&ran));
@@ -398,7 +398,7 @@ fn two_runs_are_compared_case_by_case() {
         "json=c.json",
     ]);
     assert_eq!(reported.status.code(), Some(0), "{}", both(&reported));
-    let report = |name: &str| std::fs::read_to_string(place.path().join(name)).unwrap();
+    let report = |name: &str| std::fs::read_to_string(workspace.path().join(name)).unwrap();
     assert_eq!(
         serde_json::from_str::<Value>(&report("c.json")).unwrap(),
         json
@@ -423,12 +423,12 @@ fn two_runs_are_compared_case_by_case() {
 
 #[test]
 fn the_runs_of_a_folder_are_listed() {
-    let place = place();
-    let home = place.path().join("home");
+    let workspace = workspace();
+    let home = workspace.path().join("home");
     let evaltrail_in = |folder: &std::path::Path, args: &[&str]| {
         output(evaltrail(&home).args(args).current_dir(folder))
     };
-    let run = |args: &[&str]| evaltrail_in(place.path(), args);
+    let run = |args: &[&str]| evaltrail_in(workspace.path(), args);
     assert_eq!(
         text(&run(&["runs"])),
         "no runs here yet; evaltrail run . starts one\n"
@@ -446,11 +446,11 @@ fn the_runs_of_a_folder_are_listed() {
         "rows.jsonl:case_000,case_001",
     ]);
     // A run that came with the folder: recorded with another person's key.
-    let other = place.path().join("other home");
+    let other = workspace.path().join("other home");
     output(
         evaltrail(&other)
             .args(["score", "rows.jsonl:case_002"])
-            .current_dir(place.path()),
+            .current_dir(workspace.path()),
     );
     let listed: Value = serde_json::from_str(&text(&run(&["runs", "--json"]))).unwrap();
     let runs = listed["runs"].as_array().unwrap();

@@ -1,16 +1,16 @@
 //! Watch mode, on the command line and in the explorer, in a pseudo-terminal: cases that change are run again.
 #![cfg(unix)]
 
-use crate::common::Place;
+use crate::common::TestWorkspace;
 use crate::common::terminal::Terminal;
 use crate::queue::case_and_recording;
 use serde_json::{Value, json};
 use std::time::{Duration, SystemTime};
 
 /// Cases 1 to 4, which pass against a recorded agent, and case 5, which fails.
-fn place() -> Place {
+fn workspace() -> TestWorkspace {
     let (cases, recordings): (Vec<Value>, Vec<Value>) = (1..6).map(case_and_recording).unzip();
-    Place::new(&[
+    TestWorkspace::new(&[
         ("lights.evalset.json", set_text(&cases)),
         (
             "home.jsonl",
@@ -36,16 +36,16 @@ fn criteria(threshold: f64) -> String {
 }
 
 /// Changes what is expected of case 2: another final response.
-fn edit_case_2(place: &Place, response: &str) {
-    let file = place.path().join("lights.evalset.json");
+fn edit_case_2(workspace: &TestWorkspace, response: &str) {
+    let file = workspace.path().join("lights.evalset.json");
     let mut set: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     set["eval_cases"][1]["conversation"][0]["final_response"]["parts"][0]["text"] = json!(response);
     std::fs::write(file, serde_json::to_string_pretty(&set).unwrap()).unwrap();
 }
 
 /// Changes the criteria at this time.
-fn change_criteria(place: &Place, threshold: f64, at: SystemTime) {
-    let file = place.path().join("test_config.json");
+fn change_criteria(workspace: &TestWorkspace, threshold: f64, at: SystemTime) {
+    let file = workspace.path().join("test_config.json");
     std::fs::write(&file, criteria(threshold)).unwrap();
     std::fs::File::options()
         .write(true)
@@ -56,8 +56,8 @@ fn change_criteria(place: &Place, threshold: f64, at: SystemTime) {
 }
 
 /// A time during the latest run.
-fn during_the_run(place: &Place) -> SystemTime {
-    let folders = std::fs::read_dir(place.path().join(".evaltrail/runs")).unwrap();
+fn during_the_run(workspace: &TestWorkspace) -> SystemTime {
+    let folders = std::fs::read_dir(workspace.path().join(".evaltrail/runs")).unwrap();
     let journals = folders.map(|folder| folder.unwrap().path().join("journal.jsonl"));
     journals
         .map(|journal| journal.metadata().unwrap().modified().unwrap())
@@ -71,8 +71,8 @@ fn later() -> SystemTime {
 
 #[test]
 fn the_command_line_runs_changed_cases_again() {
-    let (place, home) = (place(), tempfile::tempdir().unwrap());
-    let path = place.path().display().to_string();
+    let (workspace, home) = (workspace(), tempfile::tempdir().unwrap());
+    let path = workspace.path().display().to_string();
     let args = ["run", "--watch", &path];
     let mut terminal = Terminal::start(
         env!("CARGO_BIN_EXE_evaltrail"),
@@ -82,20 +82,20 @@ fn the_command_line_runs_changed_cases_again() {
     );
     terminal.wait_for("evaltrail 4 passed, 1 failed");
     terminal.wait_for("watching the cases, the criteria and the agent's files; Ctrl-C stops");
-    edit_case_2(&place, "it is done");
+    edit_case_2(&workspace, "it is done");
     terminal.wait_for("1 case changed: about 1 s; running");
     terminal.wait_for("evaltrail 1 passed");
     terminal.wait_for("watching; Ctrl-C stops");
-    change_criteria(&place, 0.5, later());
+    change_criteria(&workspace, 0.5, later());
     terminal.wait_for("5 cases changed: about 1 s; running");
     terminal.wait_until("both runs ended", |screen| {
         screen.matches("watching; Ctrl-C stops").count() == 2
     });
     // The agent may have changed these files itself.
-    change_criteria(&place, 0.25, during_the_run(&place));
+    change_criteria(&workspace, 0.25, during_the_run(&workspace));
     terminal.wait_for("5 cases changed: about 1 s. Run? [y/N]");
     terminal.keys("n\r");
-    edit_case_2(&place, "it is done twice");
+    edit_case_2(&workspace, "it is done twice");
     terminal.wait_until("the case was run", |screen| {
         screen.matches("1 case changed").count() == 2
     });
@@ -105,18 +105,18 @@ fn the_command_line_runs_changed_cases_again() {
     terminal.keys("\x03");
     terminal.wait_for("no longer watching");
     terminal.wait_for_end();
-    assert_eq!(runs(&place), 4);
+    assert_eq!(runs(&workspace), 4);
 }
 
 #[test]
 fn invalid_file_is_named_and_its_repair_found() {
-    let (place, home) = (place(), tempfile::tempdir().unwrap());
-    let path = place.path().display().to_string();
+    let (workspace, home) = (workspace(), tempfile::tempdir().unwrap());
+    let path = workspace.path().display().to_string();
     let args = ["run", "--watch", &path];
     let program = env!("CARGO_BIN_EXE_evaltrail");
     let mut terminal = Terminal::start(program, &args, home.path(), (120, 60));
     terminal.wait_for("watching the cases, the criteria and the agent's files; Ctrl-C stops");
-    let file = place.path().join("lights.evalset.json");
+    let file = workspace.path().join("lights.evalset.json");
     let valid = std::fs::read_to_string(&file).unwrap();
     std::fs::write(
         &file,
@@ -125,20 +125,20 @@ fn invalid_file_is_named_and_its_repair_found() {
     .unwrap();
     terminal.wait_for("lights.evalset.json: line 4, column 16: expected a colon");
     std::fs::write(&file, valid).unwrap();
-    edit_case_2(&place, "it is done");
+    edit_case_2(&workspace, "it is done");
     terminal.wait_for("1 case changed: about 1 s; running");
     terminal.wait_for("watching; Ctrl-C stops");
     terminal.keys("\x03");
     terminal.wait_for_end();
-    assert_eq!(runs(&place), 2);
+    assert_eq!(runs(&workspace), 2);
 }
 
 /// The handler of the signals of the first run must not swallow those that arrive after it.
 #[test]
 fn the_system_ends_watching_after_a_run() {
     for signal in ["-TERM", "-INT"] {
-        let (place, home) = (place(), tempfile::tempdir().unwrap());
-        let path = place.path().display().to_string();
+        let (workspace, home) = (workspace(), tempfile::tempdir().unwrap());
+        let path = workspace.path().display().to_string();
         let args = ["run", "--watch", &path];
         let mut terminal = Terminal::start(
             env!("CARGO_BIN_EXE_evaltrail"),
@@ -162,8 +162,8 @@ fn the_system_ends_watching_after_a_run() {
 
 #[test]
 fn explorer_reruns_changed_cases() {
-    let (place, home) = (place(), tempfile::tempdir().unwrap());
-    let path = place.path().display().to_string();
+    let (workspace, home) = (workspace(), tempfile::tempdir().unwrap());
+    let path = workspace.path().display().to_string();
     let mut terminal = Terminal::start(
         env!("CARGO_BIN_EXE_evaltrail"),
         &[&path],
@@ -181,11 +181,11 @@ fn explorer_reruns_changed_cases() {
     terminal.keys("W");
     terminal.wait_for("watching: cases that change are run again; W stops");
     terminal.wait_for("watching   agent home");
-    edit_case_2(&place, "it is done");
+    edit_case_2(&workspace, "it is done");
     terminal.wait_for("run ended: 1 passed");
-    change_criteria(&place, 0.5, later());
+    change_criteria(&workspace, 0.5, later());
     terminal.wait_for("run ended: 4 passed, 1 failed");
-    change_criteria(&place, 0.25, during_the_run(&place));
+    change_criteria(&workspace, 0.25, during_the_run(&workspace));
     terminal.wait_for("Run 5 cases?");
     // The question appeared by itself: enter may have been meant for something else.
     terminal.keys("\r");
@@ -209,9 +209,9 @@ fn explorer_reruns_changed_cases() {
     });
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);
-    assert_eq!(runs(&place), 3);
+    assert_eq!(runs(&workspace), 3);
 }
 
-fn runs(place: &Place) -> usize {
-    std::fs::read_dir(place.path().join(".evaltrail/runs")).map_or(0, Iterator::count)
+fn runs(workspace: &TestWorkspace) -> usize {
+    std::fs::read_dir(workspace.path().join(".evaltrail/runs")).map_or(0, Iterator::count)
 }

@@ -181,8 +181,8 @@ impl AddedLine {
                 code.find(line).unwrap_or_default() + line.len()
             }
         };
-        let (head, tail) = code.split_at(end);
-        Ok(fs::write(path, format!("{head}\n{}{tail}", self.text))?)
+        let (start, rest) = code.split_at(end);
+        Ok(fs::write(path, format!("{start}\n{}{rest}", self.text))?)
     }
 }
 

@@ -221,10 +221,17 @@ fn fetch_sources(folder: &Path, version: &str, copy: &Path) -> anyhow::Result<bo
     let sources = sources.flatten().map(|entry| entry.path().join("library"));
     let library = sources.into_iter().find(|path| path.is_dir());
     let library = library.context("the package has no sources of the standard library")?;
-    let place = part.join("lib/rustlib/src/rust");
-    fs::create_dir_all(&place)?;
-    let (library, place) = (library.display().to_string(), place.display().to_string());
-    run(&mut command(folder, "cp", &["-r", &library, &place]))?;
+    let library_in_part = part.join("lib/rustlib/src/rust");
+    fs::create_dir_all(&library_in_part)?;
+    let (library, library_in_part) = (
+        library.display().to_string(),
+        library_in_part.display().to_string(),
+    );
+    run(&mut command(
+        folder,
+        "cp",
+        &["-r", &library, &library_in_part],
+    ))?;
     fs::rename(&part, copy)?;
     fs::remove_dir_all(&unpacked)?;
     fs::remove_file(package)?;

@@ -94,7 +94,7 @@ fn placed_hints(model: &Model, area: Rect) -> Vec<PlacedHint> {
         [(x, y), (first, y + 1)].into_iter().find(has_room)
     };
     let mut placed = Vec::new();
-    let mut place = |(key, text): (&'static str, String), (x, y): (u16, u16)| {
+    let mut add = |(key, text): (&'static str, String), (x, y): (u16, u16)| {
         let hint = PlacedHint { key, text, x, y };
         let end = (hint.area().right(), y);
         placed.push(hint);
@@ -105,11 +105,11 @@ fn placed_hints(model: &Model, area: Rect) -> Vec<PlacedHint> {
         let Some(found) = position(at, width_of(hint.0, &hint.1), reserved) else {
             break;
         };
-        at = place(hint, found);
+        at = add(hint, found);
     }
     for hint in always {
         let found = position(at, width_of(hint.0, &hint.1), 0).unwrap_or(at);
-        at = place(hint, found);
+        at = add(hint, found);
     }
     placed
 }
@@ -126,7 +126,7 @@ fn hints(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
     }
 }
 
-/// The keys of the hint at a place of the screen.
+/// The keys of the hint at a position of the screen.
 pub(crate) fn keys_at(model: &Model, area: Rect, at: Position) -> Option<&'static str> {
     let hint = placed_hints(model, area)
         .into_iter()

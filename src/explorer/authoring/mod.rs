@@ -99,8 +99,11 @@ pub(crate) fn answers_found(
 /// there: pieces are known by their positions.
 fn shown_turns(model: &Model, at: CaseRef, turn: usize) -> Option<(Invocation, Invocation)> {
     let ran = model.shown_attempt()?.read().ok()?;
-    let place = if ran.turn.is_some() { 0 } else { turn };
-    let (expected, actual) = (ran.expected.get(place)?, ran.actual.get(place)?);
+    let recorded_turn = if ran.turn.is_some() { 0 } else { turn };
+    let (expected, actual) = (
+        ran.expected.get(recorded_turn)?,
+        ran.actual.get(recorded_turn)?,
+    );
     let case = case_now(model, at).ok()?;
     let now = case.turns().get(turn)?;
     same_calls(&now.calls(), &expected.calls()).then(|| (now.clone(), actual.clone()))

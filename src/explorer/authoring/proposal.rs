@@ -45,11 +45,11 @@ pub struct Proposal {
 pub struct Conflict {
     /// The file as it is on disk.
     pub theirs: Arc<str>,
-    /// The edits applied to `theirs`. `None` if both changes affect the same place, or if that is not known.
+    /// The edits applied to `theirs`. `None` if both changes affect the same text, or if that is not known.
     pub merged: Option<Vec<Edit>>,
-    /// Whether both changes affect the same place. False for changes of several files, which
+    /// Whether both changes affect the same text. False for changes of several files, which
     /// are recomputed.
-    pub is_same_place: bool,
+    pub is_overlapping: bool,
 }
 
 /// A line of a proposal.
@@ -118,11 +118,11 @@ impl Proposal {
         lines.extend(self.jobs.iter().flat_map(|job| lines_of(&job.action)));
         self.lines = lines;
         self.scroll = 0;
-        let is_same_place = self.meant.is_some() && merged.is_none();
+        let is_overlapping = self.meant.is_some() && merged.is_none();
         self.conflict = Some(Conflict {
             theirs,
             merged,
-            is_same_place,
+            is_overlapping,
         });
     }
 }

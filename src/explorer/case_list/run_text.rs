@@ -77,16 +77,16 @@ impl Model {
         let Some(path) = self.view.sets.get(set).map(|set| &set.path.path) else {
             return false;
         };
-        let head = |id: &str| self.trends.runs.iter().find(|head| head.run_id == id);
-        let mut heads = self
+        let summary = |id: &str| self.trends.runs.iter().find(|summary| summary.run_id == id);
+        let mut summaries = self
             .view
             .outcomes
             .runs(set)
-            .filter_map(|(run, _)| head(&run.id));
-        let Some(first) = heads.next() else {
+            .filter_map(|(run, _)| summary(&run.id));
+        let Some(first) = summaries.next() else {
             return false;
         };
-        heads.any(|head| head.has_other_criteria(first, path))
+        summaries.any(|summary| summary.has_other_criteria(first, path))
     }
 
     /// The live run, if the workspace is shown: its cases are not those of a past run that is open.

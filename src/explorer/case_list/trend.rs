@@ -100,16 +100,16 @@ fn rate_text(point: CasePoint) -> String {
 }
 
 /// A run by its id, its time and the commit of the workspace then.
-fn named(model: &Model, head: &RunSummary) -> String {
-    let commit = head
+fn named(model: &Model, run: &RunSummary) -> String {
+    let commit = run
         .commit
         .as_ref()
         .map(|commit| format!(", commit {}", short(commit)))
         .unwrap_or_default();
     format!(
         "run {} ({}{commit})",
-        head.short_id(),
-        model.started_text(&head.started)
+        run.short_id(),
+        model.started_text(&run.started)
     )
 }
 

@@ -306,7 +306,7 @@ pub(crate) fn can_save(model: &Model) -> Enabled {
         .and_then(|proposal| proposal.conflict.as_ref());
     match conflict.filter(|conflict| conflict.merged.is_none()) {
         None => Ok(()),
-        Some(conflict) if conflict.is_same_place => {
+        Some(conflict) if conflict.is_overlapping => {
             Err("others changed the file, and this change no longer fits")
         }
         Some(_) => Err("the file was changed by others; make the change again"),

@@ -254,14 +254,7 @@ impl Dialog for CoverageList {
     ) -> Option<Position> {
         let row = |(at, name): &(usize, String), area: Rect, style: Style, buffer: &mut Buffer| {
             let columns = (self.column, self.column_width(area.width));
-            draw_tool(
-                &self.tools[*at],
-                name,
-                columns,
-                area,
-                (style, theme),
-                buffer,
-            );
+            draw_tool(&self.tools[*at], name, columns, area, style, theme, buffer);
         };
         let (title, note) = (self.headline(), self.note());
         Some(pick_with_note(
@@ -282,7 +275,8 @@ fn draw_tool(
     name: &str,
     (column, width): (usize, u16),
     area: Rect,
-    (style, theme): (Style, &Theme),
+    style: Style,
+    theme: &Theme,
     buffer: &mut Buffer,
 ) {
     let room = area.width.saturating_sub(width * COLUMNS.len() as u16 + 1);

@@ -19,8 +19,8 @@ use tui_input::InputRequest;
 
 /// Maximum height of the list above the description of a metric.
 const LISTED: u16 = 9;
-/// Width of the headings in the description, in columns.
-const HEADS: u16 = 13;
+/// Width of the labels in the description, in columns.
+const LABEL_WIDTH: u16 = 13;
 /// Maximum width of the description, in columns.
 const WIDTH: u16 = 100;
 /// Height from which the description is shown.
@@ -148,9 +148,9 @@ fn halves(body: Rect) -> (Rect, Rect) {
     )
 }
 
-/// A line of the description of a metric: its heading, if it is the first one below it, and its text.
+/// A line of the description of a metric: its label, if it is the first line of a fact, and its text.
 struct DescriptionLine {
-    head: &'static str,
+    label: &'static str,
     text: Line,
     role: Role,
 }
@@ -160,13 +160,13 @@ fn description(name: &str, width: u16) -> Vec<DescriptionLine> {
     let Some(metric) = info(name) else {
         return Vec::new();
     };
-    let room = usize::from(width.saturating_sub(HEADS + 2)).max(10);
+    let room = usize::from(width.saturating_sub(LABEL_WIDTH + 2)).max(10);
     let facts = metric
         .facts()
         .into_iter()
-        .map(|(head, words)| (head, words, Role::Text));
+        .map(|(label, words)| (label, words, Role::Text));
     let all = std::iter::once(("", metric.summary.to_string(), Role::Title)).chain(facts);
-    let lines = all.flat_map(|(head, text, role)| {
+    let lines = all.flat_map(|(label, text, role)| {
         let wrapped = wrap_line(
             &[Span {
                 text,
@@ -178,7 +178,7 @@ fn description(name: &str, width: u16) -> Vec<DescriptionLine> {
             .into_iter()
             .enumerate()
             .map(move |(at, text)| DescriptionLine {
-                head: if at == 0 { head } else { "" },
+                label: if at == 0 { label } else { "" },
                 text,
                 role,
             })
@@ -202,14 +202,14 @@ fn draw_description(name: &str, scroll: usize, area: Rect, theme: &Theme, buffer
             buffer,
             inner.x + 1,
             y,
-            HEADS,
-            line.head,
+            LABEL_WIDTH,
+            line.label,
             theme.style(Role::Faint),
         );
-        let room = inner.width.saturating_sub(HEADS + 2);
+        let room = inner.width.saturating_sub(LABEL_WIDTH + 2);
         put_spans(
             buffer,
-            (inner.x + HEADS, y),
+            (inner.x + LABEL_WIDTH, y),
             room,
             &line.text,
             theme,

@@ -54,7 +54,7 @@ pub(crate) fn save(model: &mut Model) -> Vec<Effect> {
         }
         Some(conflict) => {
             let (beside, leave) = (SAVE_BESIDE.key(), DISCARD.key());
-            proposal.problem = Some(match conflict.is_same_place {
+            proposal.problem = Some(match conflict.is_overlapping {
                 true => format!(
                     "both changed the same place; {beside} writes yours beside, {leave} leaves theirs"
                 ),
@@ -145,7 +145,7 @@ struct ProposalRow {
 fn sign_and_text(line: &ProposalLine) -> (&'static str, u16, Cow<'_, str>, Role) {
     match line {
         ProposalLine::Heading(text) => ("", 1, text.into(), Role::Title),
-        ProposalLine::Change(PreviewLine::Place(line)) => {
+        ProposalLine::Change(PreviewLine::LineNumber(line)) => {
             ("", 1, format!("line {line}").into(), Role::Faint)
         }
         ProposalLine::Change(PreviewLine::Same(text)) => {
@@ -254,7 +254,7 @@ fn state_text(proposal: &Proposal) -> (String, Role) {
             "the file was changed since: {save} make both changes    {beside} write yours beside    \
              {leave} keep theirs"
         ),
-        Some(conflict) if !conflict.is_same_place => {
+        Some(conflict) if !conflict.is_overlapping => {
             format!(
                 "the file was changed since: {leave} close, then make the change again    {beside} write yours beside"
             )

@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of rows of a page up or down.
 const PAGE: usize = 10;
-/// The number of rows around the table: its head, and the line below it.
+/// The number of rows around the table: its header, and the line below it.
 const AROUND: u16 = 2;
 /// The minimum and the maximum height of the bars of a distribution, in rows.
 const BARS: (u16, u16) = (3, 8);
@@ -74,8 +74,12 @@ fn metrics_with_different_options(model: &Model, cases: &[CaseRef]) -> BTreeSet<
     let mut known: BTreeMap<&String, u64> = BTreeMap::new();
     let mut different = BTreeSet::new();
     for (set, run) in origins {
-        let head = model.trends.runs.iter().find(|head| head.run_id == run);
-        let counted = head.and_then(|head| head.set(&model.view.sets[set].path.path));
+        let summary = model
+            .trends
+            .runs
+            .iter()
+            .find(|summary| summary.run_id == run);
+        let counted = summary.and_then(|summary| summary.set(&model.view.sets[set].path.path));
         for (metric, scoring) in counted
             .map(|counted| &counted.scoring)
             .into_iter()
@@ -148,10 +152,10 @@ impl StatisticsTable {
     fn draw_table(&self, area: Rect, theme: &Theme, buffer: &mut Buffer) {
         let faint = theme.style(Role::Faint);
         let name = area.width.saturating_sub(9 * 7 + 18).clamp(12, 46);
-        let heads = ["mean", "std", "min", "median", "p90", "p95"].map(String::from);
+        let headers = ["mean", "std", "min", "median", "p90", "p95"].map(String::from);
         put(buffer, area.x + 1, area.y, name, "metric", faint);
         let counts = "valid/errored/total";
-        columns(area, area.y, name, heads, counts, faint, buffer);
+        columns(area, area.y, name, headers, counts, faint, buffer);
         let rows = usize::from(area.height.saturating_sub(AROUND));
         let first = (self.cursor + 1).saturating_sub(rows);
         let shown = self.lines.iter().enumerate().skip(first).take(rows);

@@ -20,7 +20,7 @@ use crate::explorer::shared::set_view::SetState;
 use crate::explorer::shown_case::refresh;
 use evaltrail_core::analysis::PassCount;
 use evaltrail_core::domain::{AttemptKey, EndedAttempt, RunEvent, RunRef, RunState, counted};
-use evaltrail_engine::history::{PastResult, ResultOrigin, place};
+use evaltrail_engine::history::{PastResult, ResultOrigin, find_case};
 use std::sync::Arc;
 
 pub(crate) fn run_msg(model: &mut Model, msg: RunMsg) -> Vec<Effect> {
@@ -148,7 +148,7 @@ fn show_result(model: &mut Model, run: &RunState, attempt: &Arc<EndedAttempt>) -
     let Some(index) = view
         .read
         .as_ref()
-        .and_then(|file| place(file, &planned.eval_id, &planned.content))
+        .and_then(|file| find_case(file, &planned.eval_id, &planned.content))
     else {
         let result = PastResult {
             origin: ResultOrigin::new(&planned_set.path, run_ref),

@@ -13,7 +13,7 @@ use crate::explorer::shared::notices;
 use crate::explorer::shared::ticket::Ticket;
 use crate::explorer::shared::watching::{CasesToRunAgain, ChangedInFile, Watching};
 use evaltrail_core::domain::unix_seconds;
-use evaltrail_engine::history::place;
+use evaltrail_engine::history::find_case;
 use evaltrail_engine::runner::{RunEstimate, SeenCases};
 
 pub(crate) fn can_watch(model: &Model) -> Enabled {
@@ -248,7 +248,7 @@ fn case_ref(model: &Model, (file, case): &ChangedInFile) -> Option<CaseRef> {
         .iter()
         .position(|set| set.path.path == *file)?;
     let read = model.file(set)?;
-    let index = place(read, &case.key.eval_id, &case.key.content)?;
+    let index = find_case(read, &case.key.eval_id, &case.key.content)?;
     (read.content_hash(index) == case.key.content).then_some(CaseRef { set, index })
 }
 

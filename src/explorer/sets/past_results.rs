@@ -58,11 +58,11 @@ pub(crate) fn history(model: &mut Model, ticket: Ticket, results: Vec<PastResult
             None => of_file.for_each(drop),
         }
     }
-    let place = |(set, results): (usize, Vec<PastResult>)| {
+    let show = |(set, results): (usize, Vec<PastResult>)| {
         model.view.sets[set].past = results;
-        place_waiting(model, set)
+        show_waiting(model, set)
     };
-    let effects = of_sets.into_iter().enumerate().flat_map(place).collect();
+    let effects = of_sets.into_iter().enumerate().flat_map(show).collect();
     // Results of others that come in later do not move the cursor to another case.
     match before {
         None => relist_with_results(model),
@@ -107,7 +107,7 @@ fn notify_new_runs(model: &mut Model, before: &BTreeMap<String, usize>) {
 }
 
 /// Shows the waiting results whose cases have been read. It does not replace newer results.
-pub(super) fn place_waiting(model: &mut Model, set: usize) -> Vec<Effect> {
+pub(super) fn show_waiting(model: &mut Model, set: usize) -> Vec<Effect> {
     let Some(file) = model.view.sets[set].read.clone() else {
         return Vec::new();
     };
@@ -123,7 +123,7 @@ pub(super) fn place_waiting(model: &mut Model, set: usize) -> Vec<Effect> {
     // The content hash of a result in `waiting` is from the time when it was stored, not when it ran.
     for (results, has_content) in [(past, true), (waiting, false)] {
         for mut result in results {
-            let Some(index) = result.place_in(&file) else {
+            let Some(index) = result.position_in(&file) else {
                 let view = &mut model.view.sets[set];
                 if has_content {
                     &mut view.past

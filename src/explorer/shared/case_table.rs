@@ -75,7 +75,7 @@ impl<T> CaseTable<T> {
     }
 }
 
-/// The place for the value of a case.
+/// The slot for the value of a case.
 fn entry<T>(sets: &mut Vec<Vec<Option<T>>>, case: CaseRef) -> &mut Option<T> {
     if sets.len() <= case.set {
         sets.resize_with(case.set + 1, Vec::new);

@@ -176,7 +176,7 @@ pub enum HistoryMsg {
     /// A run could not be written.
     NotExported {
         /// The run.
-        head: Box<RunSummary>,
+        run: Box<RunSummary>,
         /// The file, as typed.
         to: PathBuf,
         /// Why not.

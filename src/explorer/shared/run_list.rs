@@ -31,7 +31,7 @@ pub struct RunsState {
 impl RunsState {
     /// Shows these runs. The cursor stays on its run, or on the newest one.
     pub(crate) fn put(&mut self, history: Arc<History>) {
-        let here = self.head().map(|head| head.path.clone());
+        let here = self.selected().map(|run| run.path.clone());
         self.rows = (0..history.runs.len()).collect();
         let kept = self
             .rows
@@ -45,7 +45,7 @@ impl RunsState {
         if !history
             .runs
             .iter()
-            .any(|head| Some(&head.path) == self.marked.as_ref())
+            .any(|run| Some(&run.path) == self.marked.as_ref())
         {
             self.marked = None;
         }
@@ -58,36 +58,36 @@ impl RunsState {
     }
 
     /// The run under the cursor.
-    pub fn head(&self) -> Option<&RunSummary> {
+    pub fn selected(&self) -> Option<&RunSummary> {
         self.row(self.cursor)
     }
 
     /// The name that a person gave a run.
-    pub fn name_of(&self, head: &RunSummary) -> Option<&str> {
+    pub fn name_of(&self, run: &RunSummary) -> Option<&str> {
         // Another run may have been planted with the same id.
         let label = self
             .history
             .as_ref()?
             .labels
-            .get(&head.run_id)
-            .filter(|_| head.is_ours())?;
+            .get(&run.run_id)
+            .filter(|_| run.is_ours())?;
         label.name.as_deref()
     }
 
     /// Whether a run is pinned.
-    pub fn is_pinned(&self, head: &RunSummary) -> bool {
+    pub fn is_pinned(&self, run: &RunSummary) -> bool {
         let label = self
             .history
             .as_ref()
-            .and_then(|history| history.labels.get(&head.run_id));
-        head.is_ours() && label.is_some_and(|label| label.pinned)
+            .and_then(|history| history.labels.get(&run.run_id));
+        run.is_ours() && label.is_some_and(|label| label.pinned)
     }
 
     /// Whether a run is the baseline.
-    pub fn is_baseline(&self, head: &RunSummary) -> bool {
+    pub fn is_baseline(&self, run: &RunSummary) -> bool {
         let history = self.history.as_ref();
-        head.is_ours()
-            && history.is_some_and(|history| history.baseline.as_ref() == Some(&head.run_id))
+        run.is_ours()
+            && history.is_some_and(|history| history.baseline.as_ref() == Some(&run.run_id))
     }
 
     /// The run that is compared with the one under the cursor: the marked one, else the run before it, unless it is
@@ -95,18 +95,17 @@ impl RunsState {
     pub fn first_of_comparison(&self) -> Option<&RunSummary> {
         let history = self.history.as_ref()?;
         if let Some(marked) = &self.marked {
-            return history.runs.iter().find(|head| head.path == *marked);
+            return history.runs.iter().find(|run| run.path == *marked);
         }
-        let second = self.head()?;
+        let second = self.selected()?;
         let earlier = self.rows.get(self.cursor + 1..)?;
         let usable = || {
             let runs = earlier.iter().map(|at| &history.runs[*at]);
-            runs.filter(|head| head.is_usable() && head.turn == second.turn)
+            runs.filter(|run| run.is_usable() && run.turn == second.turn)
         };
         // A run of one set says little about a run of all sets, and the other way round.
         let (count, keys) = (second.set_count(), second.set_keys());
-        let has_same_sets =
-            |head: &&RunSummary| head.set_count() == count && head.set_keys() == keys;
+        let has_same_sets = |run: &&RunSummary| run.set_count() == count && run.set_keys() == keys;
         usable().find(has_same_sets).or_else(|| usable().next())
     }
 }

@@ -18,12 +18,12 @@ pub(crate) fn group_of(set: &SetView) -> String {
 /// Creates views of sets that have not been opened yet, sorted by group and path.
 pub(crate) fn sorted(sets: Vec<SetPath>) -> Vec<SetView> {
     let mut views: Vec<SetView> = sets.into_iter().map(SetView::new).collect();
-    views.sort_by(|a, b| place_of(a).cmp(&place_of(b)));
+    views.sort_by(|a, b| sort_key(a).cmp(&sort_key(b)));
     views
 }
 
 /// Sort key of sets in the tree.
-fn place_of(set: &SetView) -> (String, &str) {
+fn sort_key(set: &SetView) -> (String, &str) {
     (group_of(set), &set.path.shown)
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn first_node(nodes: &[TreeNode]) -> usize {
 
 pub(crate) fn nodes_of(sets: &[SetView]) -> Vec<TreeNode> {
     let mut listed: Vec<usize> = (0..sets.len()).filter(|at| sets[*at].exists()).collect();
-    listed.sort_by(|a, b| place_of(&sets[*a]).cmp(&place_of(&sets[*b])));
+    listed.sort_by(|a, b| sort_key(&sets[*a]).cmp(&sort_key(&sets[*b])));
     let mut nodes = if listed.len() > 1 {
         vec![TreeNode::All]
     } else {

@@ -211,10 +211,10 @@ pub(crate) fn verdict_line(line: &VerdictLine, row: Rect, theme: &Theme, buffer:
             put_spans(buffer, (reason_at, row.y), room, reason, theme, Role::Text);
         }
         VerdictLine::More(at, reason) => {
-            let place = (row.x + *at as u16, row.y);
+            let position = (row.x + *at as u16, row.y);
             put_spans(
                 buffer,
-                place,
+                position,
                 row.width.saturating_sub(*at as u16),
                 reason,
                 theme,

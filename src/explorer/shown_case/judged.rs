@@ -130,7 +130,7 @@ impl JudgedLines {
             + 1;
         for asked in &judgement.questions {
             if turns > 1 || asked.id.text > 0 {
-                let place = match asked.id.text {
+                let position = match asked.id.text {
                     // The question whether a simulated user may end the conversation comes after the last turn.
                     _ if asked.id.turn >= attempt.actual.len() => "the end".to_string(),
                     0 => format!("turn {}", asked.id.turn + 1),
@@ -139,7 +139,7 @@ impl JudgedLines {
                 self.add_line(
                     0,
                     &[Span::single_line(
-                        &format!("{place}  {}", asked.about),
+                        &format!("{position}  {}", asked.about),
                         Tone::Key,
                     )],
                 );
@@ -217,14 +217,14 @@ impl JudgedLines {
                 .find(|one| one.rubric_id == *id)
                 .and_then(|one| one.score())
         };
-        let heads = [
+        let spans = [
             sign(verdict.score()),
             Span::single_line(id, Tone::Key),
             plain("  "),
             plain(&ballot(&asked.samples, of)),
             faint(&format!("  {}", votes.describe())),
         ];
-        self.add_line(0, &heads);
+        self.add_line(0, &spans);
         if let Some(text) = text {
             self.add_line(2, &[plain(text)]);
         }

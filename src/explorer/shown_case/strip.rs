@@ -144,7 +144,7 @@ fn attempts(model: &Model, case: &CaseScreen) -> Vec<StripItem> {
 /// A letter for each attempt: attempts with the same trajectory have the same. Empty if all have the same.
 fn trajectory_letters(attempts: &[Arc<EndedAttempt>]) -> Vec<String> {
     let mut seen: Vec<u64> = Vec::new();
-    let places: Vec<usize> = attempts
+    let indices: Vec<usize> = attempts
         .iter()
         .map(
             |attempt| match seen.iter().position(|known| *known == attempt.trajectory) {
@@ -161,7 +161,7 @@ fn trajectory_letters(attempts: &[Arc<EndedAttempt>]) -> Vec<String> {
         None => (at + 1).to_string(),
     };
     if seen.len() > 1 {
-        places.iter().map(letter).collect()
+        indices.iter().map(letter).collect()
     } else {
         Vec::new()
     }

@@ -51,7 +51,7 @@ pub(crate) fn draw(mode: CaseTab, area: Rect, theme: &Theme, buffer: &mut Buffer
     }
 }
 
-/// The tab at a place of the screen, if there is one.
+/// The tab at a position of the screen, if there is one.
 pub(crate) fn tab_at(mode: CaseTab, area: Rect, at: Position) -> Option<CaseTab> {
     let is_there = |(_, words, x): &(CaseTab, String, u16)| {
         at.y + 1 == area.bottom() && (*x..*x + words.width() as u16).contains(&at.x)

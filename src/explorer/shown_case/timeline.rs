@@ -78,9 +78,9 @@ impl Events {
 
     fn add_turn(&mut self, turn: &Invocation) {
         for (at, line) in turn.user.shown_text().lines().enumerate() {
-            let head = if at == 0 { "user  " } else { "      " };
+            let prefix = if at == 0 { "user  " } else { "      " };
             self.wide(&[
-                Span::single_line(head, Tone::Faint),
+                Span::single_line(prefix, Tone::Faint),
                 Span::single_line(line, Tone::Plain),
             ]);
         }
@@ -91,10 +91,10 @@ impl Events {
             self.note("the agent sent no events with content");
         }
         for event in events {
-            let head = time_and_author(event.at, &event.author);
+            let prefix = time_and_author(event.at, &event.author);
             let content = event.content.as_ref().or(turn.final_response.as_ref());
             for part in content.into_iter().flat_map(|content| &content.parts) {
-                let mut line = head.to_vec();
+                let mut line = prefix.to_vec();
                 line.extend(part_text(part));
                 self.wide(&line);
             }

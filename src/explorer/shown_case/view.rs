@@ -340,7 +340,7 @@ fn shown_tab(mode: CaseTab, is_wide: bool) -> CaseTab {
     }
 }
 
-/// The tab at a place of the screen, if there is one.
+/// The tab at a position of the screen, if there is one.
 pub(crate) fn tab_at(model: &Model, areas: &Layout, at: Position) -> Option<CaseTab> {
     let (mode, wide) = (model.open_case()?.mode, is_wide(areas));
     let area = if wide { areas.panel } else { areas.main };

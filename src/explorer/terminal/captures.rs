@@ -13,8 +13,10 @@ const MAX: usize = 100;
 /// The conversations that add coverage, best first. Empty if there is only one, or if the set cannot be read.
 pub(super) fn additions(
     workspace: &Workspace,
-    (sets, target): (&[SetPath], &CaptureTarget),
-    (folder, source): (&Path, &str),
+    sets: &[SetPath],
+    target: &CaptureTarget,
+    folder: &Path,
+    source: &str,
     found: &[RecordedConversation],
 ) -> Vec<Addition> {
     if found.len() < 2 {

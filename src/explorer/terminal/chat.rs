@@ -18,12 +18,12 @@ pub(crate) fn prepare(
     set: &SetPath,
     session: &SessionInput,
     granted: &[TrustQuestion],
-    places: Option<&AppFolders>,
+    app_folders: Option<&AppFolders>,
 ) -> Result<((AgentSpec, ToolsSpec), SessionOptions), ChatMsg> {
     let app = Some(session.app_name.as_str()).filter(|app| !app.is_empty());
     let (name, spec) =
         agent_for(workspace, set, app, None).map_err(|none| ChatMsg::Refused(none.0))?;
-    let mut trust = Trust::load(places);
+    let mut trust = Trust::load(app_folders);
     for question in granted {
         let kept = trust.grant(&question.fingerprint, &question.command);
         kept.map_err(|error| ChatMsg::Refused(error.to_string()))?;
@@ -37,7 +37,7 @@ pub(crate) fn prepare(
     }
     let user = Some(session.user_id.clone()).filter(|user| !user.is_empty());
     let (tools, answers) =
-        tools_of_chat_about(workspace, (&name, &spec), &set.path).map_err(ChatMsg::Refused)?;
+        tools_of_chat_about(workspace, &name, &spec, &set.path).map_err(ChatMsg::Refused)?;
     let opening = SessionOptions {
         app: session.app_name.clone(),
         attempt: 1,

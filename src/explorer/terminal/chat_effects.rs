@@ -39,7 +39,7 @@ impl EffectExecutor {
             &self.sets[set],
             &session,
             &granted,
-            self.places.as_ref(),
+            self.app_folders.as_ref(),
         );
         let back = self.back.clone();
         match prepared {

@@ -10,7 +10,7 @@ use evaltrail_engine::store::EditLog;
 
 impl EffectExecutor {
     pub(crate) fn edits(&mut self, effect: EditEffect) {
-        let log = EditLog::in_folder(self.places.as_ref());
+        let log = EditLog::in_folder(self.app_folders.as_ref());
         match effect {
             EditEffect::Make {
                 words,
@@ -55,8 +55,10 @@ impl EffectExecutor {
                 let found = read.as_deref().unwrap_or_default();
                 let additions = captures::additions(
                     &workspace,
-                    (&sets, &target),
-                    (&folder, &with_home(&source)),
+                    &sets,
+                    &target,
+                    &folder,
+                    &with_home(&source),
                     found,
                 );
                 let msg = EditMsg::Conversations {

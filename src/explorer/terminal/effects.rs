@@ -48,7 +48,7 @@ pub(crate) struct EffectExecutor {
     pub(crate) since: SystemTime,
     pub(crate) back: Sender<LoopEvent>,
     pub(crate) run: Option<RunHandle>,
-    pub(crate) places: Option<AppFolders>,
+    pub(crate) app_folders: Option<AppFolders>,
     /// Takes the messages to the agent, while a chat is open.
     pub(crate) chat: Option<Sender<String>>,
     /// Cancelled when past results are in the model for the first time.

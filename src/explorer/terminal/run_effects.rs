@@ -18,7 +18,7 @@ impl EffectExecutor {
         against: RunTarget,
     ) {
         let context = self.context();
-        let (back, places) = (self.back.clone(), self.places.clone());
+        let (back, app_folders) = (self.back.clone(), self.app_folders.clone());
         let allowed = GivenConsents {
             granted,
             declined: self.declined.clone(),
@@ -26,7 +26,7 @@ impl EffectExecutor {
         self.workers.spawn(async move {
             let root = context.workspace.root.clone();
             let started = tokio::task::spawn_blocking(move || {
-                let prepared = prepare(&context, cases, allowed, against, places.as_ref())?;
+                let prepared = prepare(&context, cases, allowed, against, app_folders.as_ref())?;
                 let left_out = left_out(&prepared);
                 let run = runner::start(prepared, None, &root);
                 let removed = runner::remove_old(&context.workspace);

@@ -51,7 +51,7 @@ pub(super) fn prepare(
     cases: Vec<ChosenCase>,
     allowed: GivenConsents,
     against: RunTarget,
-    places: Option<&AppFolders>,
+    app_folders: Option<&AppFolders>,
 ) -> Result<PreparedRun, RunMsg> {
     let request = request(context, &cases, &against).map_err(RunMsg::Refused)?;
     let refused = |why: String| RunMsg::Refused(why);
@@ -63,8 +63,14 @@ pub(super) fn prepare(
         return Err(refused(format!("{file}: {why}")));
     }
     let agent = request.agent.as_deref();
-    match open_questions(&context.workspace, &mut prepared, agent, allowed, places)
-        .map_err(refused)?
+    match open_questions(
+        &context.workspace,
+        &mut prepared,
+        agent,
+        allowed,
+        app_folders,
+    )
+    .map_err(refused)?
     {
         questions if questions.is_empty() => Ok(prepared),
         questions => {
@@ -258,9 +264,9 @@ fn open_questions(
     prepared: &mut PreparedRun,
     agent: Option<&str>,
     allowed: GivenConsents,
-    places: Option<&AppFolders>,
+    app_folders: Option<&AppFolders>,
 ) -> Result<Vec<TrustQuestion>, String> {
-    let mut trust = Trust::load(places);
+    let mut trust = Trust::load(app_folders);
     for question in &allowed.granted {
         trust
             .grant(&question.fingerprint, &question.command)
@@ -274,7 +280,7 @@ fn open_questions(
     }
     prepared.grant.destinations = destinations;
     // Without a place to remember the answer it would be asked about again and again.
-    if places.is_none() {
+    if app_folders.is_none() {
         return Ok(questions);
     }
     if let Some(DotenvKeyQuestion { question, keys }) = runner::offered_keys(workspace, prepared) {

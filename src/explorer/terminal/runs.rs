@@ -20,13 +20,13 @@ use std::sync::Arc;
 pub(crate) fn reply(context: &TaskContext, effect: HistoryEffect) -> Msg {
     let (what, replied) = match effect {
         HistoryEffect::List(ticket) => return listed(context, ticket),
-        HistoryEffect::Open(head) => ("the run cannot be opened", open(context, &head)),
+        HistoryEffect::Open(run) => ("the run cannot be opened", open(context, &run)),
         HistoryEffect::OpenFolder(run, case) => {
             ("the run cannot be opened", open_folder(context, &run, case))
         }
-        HistoryEffect::Export(head, to) => {
-            return export(context, &head, &to)
-                .unwrap_or_else(|why| Msg::History(HistoryMsg::NotExported { head, to, why }));
+        HistoryEffect::Export(run, to) => {
+            return export(context, &run, &to)
+                .unwrap_or_else(|why| Msg::History(HistoryMsg::NotExported { run, to, why }));
         }
         HistoryEffect::Compare(before, after) => (
             "the runs cannot be compared",
@@ -36,7 +36,7 @@ pub(crate) fn reply(context: &TaskContext, effect: HistoryEffect) -> Msg {
             ("the name is not saved", rename(context, &run_id, name))
         }
         HistoryEffect::Unpin(run_id) => ("the run stays pinned", unpin(context, &run_id)),
-        HistoryEffect::Pin(head) => ("the run is not pinned", pin(context, &head)),
+        HistoryEffect::Pin(run) => ("the run is not pinned", pin(context, &run)),
         HistoryEffect::Remove(path) => ("the run is not deleted", remove(&path)),
     };
     replied.unwrap_or_else(|why| Msg::Failed(format!("{what}: {why}")))
@@ -47,12 +47,12 @@ fn listed(context: &TaskContext, ticket: Ticket) -> Msg {
     Msg::History(HistoryMsg::Listed { ticket, history })
 }
 
-fn open(context: &TaskContext, head: &RunSummary) -> Result<Msg, String> {
+fn open(context: &TaskContext, run: &RunSummary) -> Result<Msg, String> {
     let history = history_of(&context.workspace);
-    let past = past_run(&context.workspace, &history, head)?;
+    let past = past_run(&context.workspace, &history, run)?;
     let name = history
         .labels
-        .get(&head.run_id)
+        .get(&run.run_id)
         .and_then(|label| label.name.clone());
     Ok(Msg::History(HistoryMsg::Opened {
         past: Box::new(past),
@@ -80,16 +80,16 @@ pub(crate) fn renewed(context: &TaskContext, run: &Path) -> Result<Msg, String> 
 /// Reads the run in a folder of the workspace.
 fn read_folder(context: &TaskContext, run: &Path) -> Result<PastRun, String> {
     let history = history_of(&context.workspace);
-    let head = history.runs.iter().find(|head| head.path == run);
+    let summary = history.runs.iter().find(|summary| summary.path == run);
     past_run(
         &context.workspace,
         &history,
-        head.ok_or("its plan or journal cannot be read")?,
+        summary.ok_or("its plan or journal cannot be read")?,
     )
 }
 
-fn export(context: &TaskContext, head: &RunSummary, to: &Path) -> Result<Msg, String> {
-    let run = load_past_run(&context.workspace, &history_of(&context.workspace), head)?;
+fn export(context: &TaskContext, summary: &RunSummary, to: &Path) -> Result<Msg, String> {
+    let run = load_past_run(&context.workspace, &history_of(&context.workspace), summary)?;
     let to = context.workspace.root.join(to);
     if to.exists() {
         return Err(format!("{} exists already", to.display()));
@@ -115,7 +115,7 @@ fn export(context: &TaskContext, head: &RunSummary, to: &Path) -> Result<Msg, St
 
 fn compare(context: &TaskContext, before: &RunSummary, after: &RunSummary) -> Result<Msg, String> {
     let history = history_of(&context.workspace);
-    let side = |head: &RunSummary| compared_run(context, &history, head);
+    let side = |run: &RunSummary| compared_run(context, &history, run);
     let (before, after) = (side(before)?, side(after)?);
     let found = compare_runs(
         &before.state,
@@ -134,15 +134,15 @@ fn compare(context: &TaskContext, before: &RunSummary, after: &RunSummary) -> Re
 fn compared_run(
     context: &TaskContext,
     history: &History,
-    head: &RunSummary,
+    run: &RunSummary,
 ) -> Result<ComparedRun, String> {
     let name = history
         .labels
-        .get(&head.run_id)
+        .get(&run.run_id)
         .and_then(|label| label.name.clone());
-    let name = name.unwrap_or_else(|| head.short_id());
+    let name = name.unwrap_or_else(|| run.short_id());
     Ok(ComparedRun {
-        state: load_past_run(&context.workspace, history, head)?.state,
+        state: load_past_run(&context.workspace, history, run)?.state,
         name,
     })
 }
@@ -157,8 +157,8 @@ fn unpin(context: &TaskContext, run_id: &str) -> Result<Msg, String> {
     Ok(Msg::History(HistoryMsg::Pinned(words)))
 }
 
-fn pin(context: &TaskContext, head: &RunSummary) -> Result<Msg, String> {
-    let state = load_past_run(&context.workspace, &history_of(&context.workspace), head)?.state;
+fn pin(context: &TaskContext, run: &RunSummary) -> Result<Msg, String> {
+    let state = load_past_run(&context.workspace, &history_of(&context.workspace), run)?.state;
     let words = pin_run(&context.workspace, &state).map_err(|error| error.to_string())?;
     Ok(Msg::History(HistoryMsg::Pinned(words)))
 }
@@ -185,7 +185,7 @@ pub(crate) fn compared_with_baseline(context: &TaskContext) -> Option<String> {
     let history = history_of(&context.workspace);
     let last = history
         .ours()
-        .find(|head| head.turn.is_none() && head.is_finished())?;
+        .find(|summary| summary.turn.is_none() && summary.is_finished())?;
     if last.run_id == baseline.state.plan.run_id {
         return Some("is the baseline".into());
     }

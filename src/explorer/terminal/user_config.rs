@@ -14,8 +14,8 @@ const MAX_CONFIG: u64 = 1 << 20;
 
 /// Applies the keys and themes of the user's configuration. Problems are shown as notices. Returns the theme that it
 /// names, if that exists.
-pub(super) fn apply_user_config(places: &AppFolders, model: &mut Model) -> Option<String> {
-    let path = places.config.join(USER_FILE_NAME);
+pub(super) fn apply_user_config(app_folders: &AppFolders, model: &mut Model) -> Option<String> {
+    let path = app_folders.config.join(USER_FILE_NAME);
     let text = match read_text_file(&path, MAX_CONFIG) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
         read => read.map_err(|error| error.to_string()),

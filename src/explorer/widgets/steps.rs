@@ -52,17 +52,17 @@ pub(crate) fn step_lines(step: &Progress, width: usize) -> Vec<Line> {
 
 /// A text with its author before the first line; the other lines are indented like it.
 pub(crate) fn said(who: &str, text: &str, width: usize) -> Vec<Line> {
-    let head = format!("{who}  ");
-    let indent = " ".repeat(head.width());
-    let room = width.saturating_sub(head.width()).max(1);
+    let author = format!("{who}  ");
+    let indent = " ".repeat(author.width());
+    let room = width.saturating_sub(author.width()).max(1);
     let wrapped = text
         .lines()
         .flat_map(|line| wrap_line(&[Span::new(line, Tone::Plain)], room));
-    let with_head = |(at, line): (usize, Line)| {
-        let head = Span::new(if at == 0 { &head } else { &indent }, Tone::Key);
-        std::iter::once(head).chain(line).collect()
+    let with_author = |(at, line): (usize, Line)| {
+        let author = Span::new(if at == 0 { &author } else { &indent }, Tone::Key);
+        std::iter::once(author).chain(line).collect()
     };
-    wrapped.enumerate().map(with_head).collect()
+    wrapped.enumerate().map(with_author).collect()
 }
 
 fn faint(text: &str) -> Span {

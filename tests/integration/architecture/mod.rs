@@ -164,7 +164,7 @@ fn parts_of_the_explorer() -> Vec<String> {
 /// Files of the explorer that use a part below their own, or another screen or dialog.
 fn upward_arrows(files: &[(String, String)]) -> Vec<String> {
     let parts = parts_of_the_explorer();
-    let place = |file: &str| -> Option<(usize, String)> {
+    let layer_of = |file: &str| -> Option<(usize, String)> {
         let path = file
             .strip_prefix("explorer/")?
             .trim_end_matches(".rs")
@@ -184,18 +184,20 @@ fn upward_arrows(files: &[(String, String)]) -> Vec<String> {
     let mut found = Vec::new();
     // A name that a part below only passes on.
     for (file, code) in files {
-        let Some((at, _)) = place(file) else { continue };
+        let Some((at, _)) = layer_of(file) else {
+            continue;
+        };
         let is_named = |below: &&String| code.contains(&format!("crate::explorer::{below}"));
         let below = parts[at + 1..].iter().filter(is_named);
         found.extend(below.map(|below| format!("{file} names explorer/{below}/")));
     }
     let tree = source_tree(files);
     for (file, used) in tree.arrows() {
-        let Some((at, own)) = place(file) else {
+        let Some((at, own)) = layer_of(file) else {
             continue;
         };
         let is_upward = |other: &&&str| {
-            place(other).is_some_and(|(below, others)| {
+            layer_of(other).is_some_and(|(below, others)| {
                 below > at
                     || (below == at && own != others && !own.is_empty() && !others.is_empty())
             })

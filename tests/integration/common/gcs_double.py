@@ -73,8 +73,8 @@ class Handler(BaseHTTPRequestHandler):
     def upload(self, bucket):
         """A multipart upload: the metadata, then the content."""
         boundary = self.headers["content-type"].split("boundary=")[1].strip('"').encode()
-        _, head, content, _ = self.body.split(b"--" + boundary)
-        parts = [part.split(b"\r\n\r\n", 1)[1].removesuffix(b"\r\n") for part in (head, content)]
+        _, metadata, content, _ = self.body.split(b"--" + boundary)
+        parts = [part.split(b"\r\n\r\n", 1)[1].removesuffix(b"\r\n") for part in (metadata, content)]
         name = json.loads(parts[0])["name"]
         self.reply_json(resource(bucket, name, store(bucket, name, parts[1])))
 

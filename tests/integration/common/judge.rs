@@ -26,16 +26,18 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// The JSON Schema for the response, which has another place in each API.
+    /// The JSON Schema for the response, which is at another position in each API.
     pub fn schema(&self) -> Option<&Value> {
-        let places = [
+        let pointers = [
             "/generationConfig/responseJsonSchema",
             "/response_format/json_schema/schema",
             "/output_config/format/schema",
             "/tools/0/input_schema",
             "/format",
         ];
-        places.iter().find_map(|place| self.body.pointer(place))
+        pointers
+            .iter()
+            .find_map(|pointer| self.body.pointer(pointer))
     }
 }
 
@@ -202,16 +204,16 @@ fn serve(
             Say::Text(text) => (200, Vec::new(), api.answer(&asked, &text).to_string()),
         },
     };
-    let mut head = format!(
+    let mut headers = format!(
         "HTTP/1.1 {status} x\r\nContent-Type: application/json\r\nContent-Length: {}\r\n",
         text.len()
     );
     for (name, value) in extra {
-        head += &format!("{name}: {value}\r\n");
+        headers += &format!("{name}: {value}\r\n");
     }
     let mut stream = stream;
     stream
-        .write_all(format!("{head}\r\n{text}").as_bytes())
+        .write_all(format!("{headers}\r\n{text}").as_bytes())
         .ok()
 }
 

@@ -60,13 +60,13 @@ pub fn evaltrail(home: &Path) -> Command {
 }
 
 /// A temporary folder with files.
-pub struct Place {
+pub struct TestWorkspace {
     folder: tempfile::TempDir,
 }
 
-impl Place {
+impl TestWorkspace {
     /// Creates a folder with files, given by their paths and contents.
-    pub fn new(files: &[(&str, String)]) -> Place {
+    pub fn new(files: &[(&str, String)]) -> TestWorkspace {
         watchdog::watch_this_test();
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in files {
@@ -74,7 +74,7 @@ impl Place {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         }
-        Place { folder }
+        TestWorkspace { folder }
     }
 
     pub fn path(&self) -> &Path {
@@ -216,8 +216,9 @@ impl Server {
         stream.write_all(request.as_bytes()).ok()?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).ok()?;
-        let (head, body) = answer.split_once("\r\n\r\n")?;
-        head.lines()
+        let (headers, body) = answer.split_once("\r\n\r\n")?;
+        headers
+            .lines()
             .next()?
             .contains(" 200 ")
             .then(|| body.to_string())

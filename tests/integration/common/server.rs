@@ -189,7 +189,7 @@ fn run(mut stream: TcpStream, body: &Value, seen: &Mutex<Seen>) {
         }
         *seen.runs.entry(prompt.clone()).or_default() += 1;
     }
-    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n";
+    let headers = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n";
     let chunk = |text: &str| format!("{:x}\r\n{text}\r\n", text.len());
     let end = "0\r\n\r\n";
     let mut write = |text: String| {
@@ -203,27 +203,27 @@ fn run(mut stream: TcpStream, body: &Value, seen: &Mutex<Seen>) {
             Ok(())
         }
         "drip" => {
-            let _ = write(format!("{head}{}", chunk(&event("I begin"))));
+            let _ = write(format!("{headers}{}", chunk(&event("I begin"))));
             (0..300).try_for_each(|_| {
                 std::thread::sleep(Duration::from_millis(100));
                 write(chunk(": still here\n"))
             })
         }
         "broken" => write("HTTP/1.1 500 Internal Server Error\r\nConnection: close\r\nContent-Length: 21\r\n\r\nInternal Server Error".into()),
-        "garbage" => write(format!("{head}{}{end}", chunk("data: {not json}\n\n"))),
-        "nothing" => write(format!("{head}{end}")),
-        "cut" => write(format!("{head}{}", &chunk(&event("half an"))[..40])),
+        "garbage" => write(format!("{headers}{}{end}", chunk("data: {not json}\n\n"))),
+        "nothing" => write(format!("{headers}{end}")),
+        "cut" => write(format!("{headers}{}", &chunk(&event("half an"))[..40])),
         "named" => {
             let error = "event: error\ndata: {\"error\": \"tool failed\"}\n\n";
-            write(format!("{head}{}{end}", chunk(error)))
+            write(format!("{headers}{}{end}", chunk(error)))
         }
         "hostile" => {
             let bad = "\u{1b}]0;owned\u{7}\u{9b}31m \u{202e}evil \u{200b} a\tb\r\n::set-env name=x::y";
-            write(format!("{head}{}{end}", chunk(&event(&format!("{bad}{}", "y".repeat(1 << 20))))))
+            write(format!("{headers}{}{end}", chunk(&event(&format!("{bad}{}", "y".repeat(1 << 20))))))
         }
         "raises" => {
             let error = "data: {\"error\": \"RuntimeError: no such tool\"}\n\n";
-            write(format!("{head}{}{}{end}", chunk(&event("I try")), chunk(error)))
+            write(format!("{headers}{}{}{end}", chunk(&event("I try")), chunk(error)))
         }
         "busy" => {
             let mut seen = seen.lock().unwrap();
@@ -233,17 +233,17 @@ fn run(mut stream: TcpStream, body: &Value, seen: &Mutex<Seen>) {
             drop(seen);
             match first {
                 true => write("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".into()),
-                false => write(format!("{head}{}{end}", chunk(&event("ok")))),
+                false => write(format!("{headers}{}{end}", chunk(&event("ok")))),
             }
         }
         "overloaded" => write("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbusy".into()),
         "slow" => {
             std::thread::sleep(Duration::from_millis(300));
-            write(format!("{head}{}{end}", chunk(&event("ok"))))
+            write(format!("{headers}{}{end}", chunk(&event("ok"))))
         }
         _ => {
             std::thread::sleep(Duration::from_millis(4));
-            write(format!("{head}{}{end}", chunk(&event("ok"))))
+            write(format!("{headers}{}{end}", chunk(&event("ok"))))
         }
     };
 }

@@ -30,11 +30,11 @@ const AZURE_PYTHON: &str = r#"
 import sys
 from azure.storage.blob import ContainerClient
 port, key, name = sys.argv[1:4]
-place = ContainerClient(f"http://127.0.0.1:{port}/devstoreaccount1", "evals", credential={"account_name": "devstoreaccount1", "account_key": key})
+container = ContainerClient(f"http://127.0.0.1:{port}/devstoreaccount1", "evals", credential={"account_name": "devstoreaccount1", "account_key": key})
 if name:
-    place.upload_blob(name, sys.stdin.buffer.read(), overwrite=True)
+    container.upload_blob(name, sys.stdin.buffer.read(), overwrite=True)
 else:
-    place.create_container()
+    container.create_container()
 "#;
 
 /// Makes the bucket, or uploads an object to it.
@@ -205,11 +205,11 @@ impl ObjectStore {
     /// The double for Google Cloud Storage accepts requests without a signature.
     fn put_raw(&self, path: &str, bytes: &[u8]) {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        let head = format!(
+        let headers = format!(
             "PUT {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
             bytes.len()
         );
-        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(headers.as_bytes()).unwrap();
         stream.write_all(bytes).unwrap();
         let mut reply = String::new();
         stream.read_to_string(&mut reply).unwrap();

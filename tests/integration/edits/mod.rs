@@ -135,13 +135,13 @@ fn one_case_more_or_less(rng: &mut StdRng, text: &str) -> (String, TextChange) {
     let kind = rng.random_range(0..3);
     let edited = match kind {
         0 => {
-            let place = rng.random_range(0..=file.len());
+            let position = rng.random_range(0..=file.len());
             let case = EvalCase {
                 eval_id: "inserted".into(),
                 ..file.case(at).unwrap()
             };
-            expected.insert(place, String::new());
-            insert_case(&file, place, &case)
+            expected.insert(position, String::new());
+            insert_case(&file, position, &case)
         }
         1 => {
             expected.insert(
@@ -184,7 +184,7 @@ fn issues(text: &str) -> BTreeSet<String> {
 
 #[test]
 fn random_edits_change_only_their_part() {
-    let place = crate::common::Place::new(&[]);
+    let workspace = crate::common::TestWorkspace::new(&[]);
     for seed in 0..EDITS {
         let rng = &mut StdRng::seed_from_u64(seed);
         let legacy = rng.random_bool(0.15);
@@ -214,14 +214,18 @@ fn random_edits_change_only_their_part() {
             "seed {seed}"
         );
         if style.is_adks() && !legacy {
-            std::fs::write(place.path().join(format!("set_{seed}_other.json")), other).unwrap();
+            std::fs::write(
+                workspace.path().join(format!("set_{seed}_other.json")),
+                other,
+            )
+            .unwrap();
         }
         if style.is_adks() {
             let kind = if legacy { "legacy" } else { "set" };
-            std::fs::write(place.path().join(format!("{kind}_{seed}.json")), after).unwrap();
+            std::fs::write(workspace.path().join(format!("{kind}_{seed}.json")), after).unwrap();
         }
     }
-    adk_loads_all_of(place.path());
+    adk_loads_all_of(workspace.path());
 }
 
 /// Checks that google-adk loads every file.

@@ -2,7 +2,7 @@
 //! is rejected with a conflict.
 
 use super::open;
-use crate::common::Place;
+use crate::common::TestWorkspace;
 use evaltrail_core::domain::Conversation;
 use evaltrail_core::formats::{Edit, SetFile, plan, rebase};
 use evaltrail_engine::store::{AppFolders, EditLog, FileAction, FileEdit, SaveError};
@@ -68,8 +68,8 @@ fn save(path: &Path, at: usize, words: impl Fn(&SetFile) -> String) -> bool {
 
 #[test]
 fn two_editors_lose_nothing_silently() {
-    let place = Place::new(&[("s.evalset.json", set())]);
-    let path = place.path().join("s.evalset.json");
+    let workspace = TestWorkspace::new(&[("s.evalset.json", set())]);
+    let path = workspace.path().join("s.evalset.json");
     let count = |file: &SetFile, at: usize| said(file, at).parse::<usize>().unwrap();
     // Each editor increments a number in its own case and in the shared case: the other one never undoes a saved
     // edit.

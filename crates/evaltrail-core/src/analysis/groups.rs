@@ -141,15 +141,15 @@ fn nest(
 ) -> Vec<FailureGroup> {
     let general = |cause: &Cause| cause.general().unwrap_or_else(|| cause.clone());
     let mut kinds: Vec<(Cause, SameGeneralCause)> = Vec::new();
-    let mut places: HashMap<Cause, usize> = HashMap::new();
-    let mut place = |kinds: &mut Vec<(Cause, SameGeneralCause)>, cause: Cause| {
-        *places.entry(cause).or_insert_with_key(|cause| {
+    let mut positions: HashMap<Cause, usize> = HashMap::new();
+    let mut position_of = |kinds: &mut Vec<(Cause, SameGeneralCause)>, cause: Cause| {
+        *positions.entry(cause).or_insert_with_key(|cause| {
             kinds.push((cause.clone(), SameGeneralCause::default()));
             kinds.len() - 1
         })
     };
     for group in groups {
-        let at = place(&mut kinds, general(&group.cause));
+        let at = position_of(&mut kinds, general(&group.cause));
         kinds[at].1.groups.push(group);
     }
     for &failure in alone.iter() {
@@ -158,7 +158,7 @@ fn nest(
             .map(general)
             .collect::<HashSet<_>>()
         {
-            let at = place(&mut kinds, cause);
+            let at = position_of(&mut kinds, cause);
             kinds[at].1.alone.push(failure);
         }
     }
@@ -221,10 +221,10 @@ fn group_rest<'a>(
     members: &mut HashMap<&'a Cause, Vec<usize>>,
 ) {
     let mut holders: Vec<(&Cause, Vec<usize>)> = Vec::new();
-    let mut places: HashMap<&Cause, usize> = HashMap::new();
+    let mut positions: HashMap<&Cause, usize> = HashMap::new();
     for &failure in left.iter() {
         for cause in failures[failure] {
-            let at = *places.entry(cause).or_insert_with(|| {
+            let at = *positions.entry(cause).or_insert_with(|| {
                 holders.push((cause, Vec::new()));
                 holders.len() - 1
             });

@@ -79,11 +79,11 @@ pub fn accept(expected: &Invocation, actual: &Invocation, piece: &AcceptablePart
             expected: e,
             actual: a,
             key,
-        } => accept_argument(&mut meant.trajectory, actual, (*e, *a), key),
+        } => accept_argument(&mut meant.trajectory, actual, *e, *a, key),
         AcceptablePart::Call {
             expected: e,
             actual: a,
-        } => accept_call(&mut meant, expected, actual, (*e, *a)),
+        } => accept_call(&mut meant, expected, actual, *e, *a),
         AcceptablePart::Calls => accept_calls(&mut meant.trajectory, expected, actual),
         AcceptablePart::Intermediate => meant
             .trajectory
@@ -158,7 +158,8 @@ pub fn accept_in_case(
     Ok(meant)
 }
 
-fn accept_argument(meant: &mut Trajectory, actual: &Invocation, (e, a): (usize, usize), key: &str) {
+/// Accepts the argument `key` of the actual call at `a` for the expected call at `e`.
+fn accept_argument(meant: &mut Trajectory, actual: &Invocation, e: usize, a: usize, key: &str) {
     let Some(done) = actual.calls().get(a).map(|call| (*call).clone()) else {
         return;
     };
@@ -174,22 +175,24 @@ fn accept_argument(meant: &mut Trajectory, actual: &Invocation, (e, a): (usize, 
     });
 }
 
+/// Accepts the actual call at `a` in the place of the expected one at `e`.
 fn accept_call(
     meant: &mut Invocation,
     expected: &Invocation,
     actual: &Invocation,
-    (e, a): (Option<usize>, Option<usize>),
+    e: Option<usize>,
+    a: Option<usize>,
 ) {
     let done = a.and_then(|a| actual.calls().get(a).map(|call| (*call).clone()));
     match (e, a, done) {
         (Some(e), None, _) => drop(meant.trajectory.remove_call(e)),
         (Some(e), Some(a), Some(done)) => {
             copy_call(&mut meant.trajectory, e, &done);
-            let to = place_for(expected, actual, a, Some(e));
+            let to = position_for(expected, actual, a, Some(e));
             meant.trajectory.move_call(e, to);
         }
         (None, Some(a), Some(done)) => {
-            let to = place_for(expected, actual, a, None);
+            let to = position_for(expected, actual, a, None);
             meant.trajectory.insert_call(to, done, answer_to(actual, a));
         }
         _ => {}
@@ -219,7 +222,7 @@ fn answer_to(actual: &Invocation, at: usize) -> Option<ToolResponse> {
 
 /// The position among the expected calls where an actual one is inserted: after the counterpart of the call before it.
 /// A call that is removed first (`without`) does not count.
-fn place_for(
+fn position_for(
     expected: &Invocation,
     actual: &Invocation,
     at: usize,

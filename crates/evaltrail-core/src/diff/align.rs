@@ -222,10 +222,10 @@ fn join_moved(
                     .is_some_and(|a| calls_equal(expected[e], actual[a], false))
         };
         if let Some(twin) = pairs.iter().take(10_000).position(is_twin) {
-            let place = pairs[twin].actual;
+            let position = pairs[twin].actual;
             pairs[at] = AlignedPair {
                 expected: Some(e),
-                actual: place,
+                actual: position,
                 kind: PairKind::Moved,
             };
             pairs[twin] = AlignedPair {

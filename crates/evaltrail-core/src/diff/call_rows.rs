@@ -28,7 +28,7 @@ pub fn call_rows(
                 ]
             })
         };
-        let mut head = DiffRow {
+        let mut name_row = DiffRow {
             left: name(left),
             right: name(right),
             mark,
@@ -36,10 +36,10 @@ pub fn call_rows(
             key: None,
         };
         if pair.kind == PairKind::Moved {
-            note_move(&mut head, pair.expected, pair.actual);
+            note_move(&mut name_row, pair.expected, pair.actual);
         }
         if let (Some((_, expected)), Some((_, actual)), Some(right_name)) =
-            (left, right, head.right.as_mut())
+            (left, right, name_row.right.as_mut())
             && !expected.args_unknown
             && expected.args.as_ref() != compared_args(expected, actual).as_deref()
         {
@@ -49,14 +49,14 @@ pub fn call_rows(
                 false,
             ));
         }
-        for (side, name) in [(left, &mut head.left), (right, &mut head.right)] {
+        for (side, name) in [(left, &mut name_row.left), (right, &mut name_row.right)] {
             if let (Some((_, call)), Some(name)) = (side, name)
                 && call.args_unknown
             {
                 name.push(span("  arguments not known", Tone::Note, false));
             }
         }
-        rows.push(head);
+        rows.push(name_row);
         let args = |side: Option<(usize, &ToolCall)>, other: Option<(usize, &ToolCall)>| {
             side.filter(|(_, call)| !call.args_unknown)
                 .map(|(_, call)| {
@@ -78,8 +78,8 @@ fn mark_of(kind: PairKind) -> &'static str {
     }
 }
 
-fn note_move(head: &mut DiffRow, expected: Option<usize>, actual: Option<usize>) {
-    if let (Some(e), Some(a), Some(right)) = (expected, actual, head.right.as_mut()) {
+fn note_move(name_row: &mut DiffRow, expected: Option<usize>, actual: Option<usize>) {
+    if let (Some(e), Some(a), Some(right)) = (expected, actual, name_row.right.as_mut()) {
         right.push(span(
             &format!("  moved: {} → {}", e + 1, a + 1),
             Tone::Note,
@@ -110,8 +110,8 @@ fn arg_rows(left: Args, right: Args, item: usize) -> Vec<DiffRow> {
             |map: &Option<Map<String, Value>>| map.as_ref().and_then(|map| map.get(&key)).cloned();
         let about: Vec<&Difference> = found.iter().filter(|d| is_about(&d.path, &key)).collect();
         let changed = !about.is_empty() || !both;
-        let values = (value_in(&left_map), value_in(&right_map));
-        if let Some(nested) = nested_rows(&key, values, both, item) {
+        let (left_value, right_value) = (value_in(&left_map), value_in(&right_map));
+        if let Some(nested) = nested_rows(&key, left_value, right_value, both, item) {
             rows.extend(nested);
             rows.extend(about.iter().filter_map(|found| lookalike_row(found, item)));
             continue;
@@ -148,7 +148,8 @@ const ON_ONE_LINE: usize = 40;
 /// arguments. Lines that are the same on both sides share a row.
 fn nested_rows(
     key: &str,
-    (left, right): (Option<Value>, Option<Value>),
+    left: Option<Value>,
+    right: Option<Value>,
     both: bool,
     item: usize,
 ) -> Option<Vec<DiffRow>> {
@@ -168,13 +169,13 @@ fn nested_rows(
     };
     let (left_lines, right_lines) = (lines(&left), lines(&right));
     let line = |at: usize, text: Option<&str>, is_there: bool, changed: bool| -> Option<Line> {
-        let head = match at {
+        let key_span = match at {
             0 => span(&format!("  {key}"), Tone::Key, false),
             _ => span("  ", Tone::Plain, false),
         };
         match text {
             Some(text) => Some(vec![
-                head,
+                key_span,
                 span("  ", Tone::Plain, false),
                 span(text, Tone::Value, changed),
             ]),

@@ -164,14 +164,14 @@ pub fn nested_levels(rows: &[DiffRow]) -> usize {
 /// marked on the row that remains. An object or list stays as it is if the other side has other lines beside it. The
 /// rows must be those of calls or of JSON values.
 pub fn fold_nested_rows(rows: Vec<DiffRow>, level: usize) -> Vec<DiffRow> {
-    let places = nesting(&rows);
+    let nested = nesting(&rows);
     let mut out: Vec<DiffRow> = Vec::new();
     let mut at = 0;
     while let Some(row) = rows.get(at) {
         let mut row = row.clone();
-        let end = end_of_nested(&rows, &places, at, level);
+        let end = end_of_nested(&rows, &nested, at, level);
         if let Some(end) = end {
-            fold_into(&mut row, &places[at], &rows[at + 1..=end]);
+            fold_into(&mut row, &nested[at], &rows[at + 1..=end]);
         }
         out.push(row);
         at = end.unwrap_or(at) + 1;
@@ -183,36 +183,36 @@ pub fn fold_nested_rows(rows: Vec<DiffRow>, level: usize) -> Vec<DiffRow> {
 /// different rows, or if a side without one has lines in between.
 fn end_of_nested(
     rows: &[DiffRow],
-    places: &[[NestedSide; 2]],
+    nested: &[[NestedSide; 2]],
     at: usize,
     level: usize,
 ) -> Option<usize> {
-    let opens = places[at].map(|side| side.opens.is_some());
+    let opens = nested[at].map(|side| side.opens.is_some());
     let is_elsewhere = |side: &NestedSide| side.opens.is_some() && side.level != level;
-    if opens == [false; 2] || places[at].iter().any(is_elsewhere) {
+    if opens == [false; 2] || nested[at].iter().any(is_elsewhere) {
         return None;
     }
     let item = rows[at].item;
     let later = || (at + 1..rows.len()).take_while(|row| rows[*row].item == item);
     let end_of = |side: usize| {
-        let place = |row: usize| places[row][side];
+        let nested_side = |row: usize| nested[row][side];
         later()
-            .find(|row| !place(*row).is_blank && place(*row).level <= level)
-            .filter(|row| place(*row).closes)
+            .find(|row| !nested_side(*row).is_blank && nested_side(*row).level <= level)
+            .filter(|row| nested_side(*row).closes)
     };
     let mut ends = (0..2).filter(|side| opens[*side]).map(end_of);
     let end = ends.next()??;
     let is_beside =
-        |side: usize| !opens[side] && (at + 1..=end).any(|row| !places[row][side].is_blank);
+        |side: usize| !opens[side] && (at + 1..=end).any(|row| !nested[row][side].is_blank);
     (ends.all(|other| other == Some(end)) && !(0..2).any(is_beside)).then_some(end)
 }
 
 /// Adds to the row that opens an object or list, on each side that does, the number of the lines that follow it.
-fn fold_into(row: &mut DiffRow, places: &[NestedSide; 2], inside: &[DiffRow]) {
+fn fold_into(row: &mut DiffRow, nested: &[NestedSide; 2], inside: &[DiffRow]) {
     let sides: [fn(&DiffRow) -> &Option<Line>; 2] = [|row| &row.left, |row| &row.right];
     let lines_of_row = [&mut row.left, &mut row.right];
-    for ((side, place), line) in sides.into_iter().zip(places).zip(lines_of_row) {
-        let (Some(bracket), Some(line)) = (place.opens, line) else {
+    for ((side, nested_side), line) in sides.into_iter().zip(nested).zip(lines_of_row) {
+        let (Some(bracket), Some(line)) = (nested_side.opens, line) else {
             continue;
         };
         let has_text = |line: &&Line| line.iter().any(|span| !span.text.trim().is_empty());

@@ -138,10 +138,10 @@ fn shorten(text: String, has_before: bool, has_after: bool) -> Vec<TextPart> {
     if words.len() < MIN_SHORTENED || !(has_before || has_after) {
         return vec![TextPart::Same(text)];
     }
-    let head = &text[..words[from].start];
+    let start = &text[..words[from].start];
     let tail = words.get(to).map_or("", |word| &text[word.start..]);
     let parts = [
-        TextPart::Same(head.trim_end().to_string()),
+        TextPart::Same(start.trim_end().to_string()),
         TextPart::Hidden(to - from),
         TextPart::Same(tail.to_string()),
     ];

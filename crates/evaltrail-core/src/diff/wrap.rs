@@ -65,9 +65,9 @@ fn wrap_level(left: &[Span], right: &[Span], width: usize) -> Option<(Vec<Line>,
         (rest_left, rest_right) = (left, right);
         for run in runs(&of_left.text) {
             match columns(run) <= width.max(1) {
-                true => word_of_both(run, (&mut expected, of_left), (&mut actual, of_right)),
+                true => word_of_both(run, &mut expected, of_left, &mut actual, of_right),
                 false => parts(run).into_iter().for_each(|part| {
-                    word_of_both(part, (&mut expected, of_left), (&mut actual, of_right));
+                    word_of_both(part, &mut expected, of_left, &mut actual, of_right);
                 }),
             }
         }
@@ -77,8 +77,10 @@ fn wrap_level(left: &[Span], right: &[Span], width: usize) -> Option<(Vec<Line>,
 /// Adds a word to both sides. Where one of them has to begin a line, both do.
 fn word_of_both(
     word: &str,
-    (left, of_left): (&mut Wrapper, &Span),
-    (right, of_right): (&mut Wrapper, &Span),
+    left: &mut Wrapper,
+    of_left: &Span,
+    right: &mut Wrapper,
+    of_right: &Span,
 ) {
     let wide = columns(word);
     let fits = |side: &Wrapper| side.used + wide <= side.width;

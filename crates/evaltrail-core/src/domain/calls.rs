@@ -116,7 +116,7 @@ impl Trajectory {
                 calls.get_mut(at).map(change);
             }
             Trajectory::Events(events) | Trajectory::Partial(events) => {
-                if let Some((event, part)) = call_place(events, at) {
+                if let Some((event, part)) = call_position(events, at) {
                     part_mut(&mut events[event], part)
                         .and_then(|part| part.call.as_mut())
                         .map(change);
@@ -132,7 +132,7 @@ impl Trajectory {
         let call = match self {
             Trajectory::Unknown => None,
             Trajectory::Listed { calls, .. } => (at < calls.len()).then(|| calls.remove(at)),
-            Trajectory::Events(events) | Trajectory::Partial(events) => call_place(events, at)
+            Trajectory::Events(events) | Trajectory::Partial(events) => call_position(events, at)
                 .and_then(|(event, part)| take_part(events, event, part))
                 .and_then(|part| part.call),
         };
@@ -184,7 +184,7 @@ impl Trajectory {
 
     /// The event that contains this call and nothing else: it is removed with the call.
     fn event_of_single_call(&self, at: usize) -> Option<InvocationEvent> {
-        let (event, _) = call_place(self.events()?, at)?;
+        let (event, _) = call_position(self.events()?, at)?;
         let event = self.events()?.get(event)?;
         let is_alone = event
             .content
@@ -198,7 +198,7 @@ impl Trajectory {
         let (Trajectory::Events(events) | Trajectory::Partial(events)) = self else {
             return;
         };
-        let Some(((event, _), before)) = call_place(events, at).zip(model_call) else {
+        let Some(((event, _), before)) = call_position(events, at).zip(model_call) else {
             return;
         };
         let event = &mut events[event];
@@ -254,7 +254,7 @@ fn contents(events: &[InvocationEvent]) -> impl Iterator<Item = &Content> {
     events.iter().filter_map(|event| event.content.as_ref())
 }
 
-fn call_place(events: &[InvocationEvent], at: usize) -> Option<(usize, usize)> {
+fn call_position(events: &[InvocationEvent], at: usize) -> Option<(usize, usize)> {
     nth_position(events, at, |part| part.call.is_some())
 }
 
@@ -305,8 +305,8 @@ fn insert_events(
     fresh_id(events, &mut call, response.as_mut());
     let before = at
         .checked_sub(1)
-        .and_then(|before| call_place(events, before));
-    let after = call_place(events, at);
+        .and_then(|before| call_position(events, before));
+    let after = call_position(events, at);
     let call = Part {
         call: Some(call),
         ..Part::default()

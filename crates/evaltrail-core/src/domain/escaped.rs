@@ -109,20 +109,23 @@ fn decoded(text: &[u8]) -> Vec<u8> {
 }
 
 /// Converts offsets in the decoded form of a text, in ascending order, to offsets in the text itself.
-fn map_to_encoded_text(text: &[u8], places: &mut [usize]) {
+fn map_to_encoded_text(text: &[u8], offsets: &mut [usize]) {
     let (mut before, mut after, mut next) = (0, 0, 0);
     for piece in pieces(text) {
         let (taken, given) = match &piece {
             DecodedPiece::Plain(bytes) => (bytes.len(), bytes.len()),
             DecodedPiece::Escape(unit, length) => (*length, unit.length),
         };
-        while let Some(place) = places.get_mut(next).filter(|place| **place < after + given) {
-            *place = before + if taken == given { *place - after } else { 0 };
+        while let Some(offset) = offsets
+            .get_mut(next)
+            .filter(|offset| **offset < after + given)
+        {
+            *offset = before + if taken == given { *offset - after } else { 0 };
             next += 1;
         }
         (before, after) = (before + taken, after + given);
     }
-    places[next..].fill(text.len());
+    offsets[next..].fill(text.len());
 }
 
 /// Whether one unescaped text contains another.
@@ -134,23 +137,23 @@ pub(super) fn contains(plain: &[u8], other: &[u8]) -> bool {
 pub(super) fn replace_escaped(text: &str, plain: &[u8], with: &str) -> String {
     let mut rounds = decoding_rounds(text);
     let last = rounds.pop().unwrap_or_default();
-    let mut places: Vec<usize> = memmem::find_iter(&last, plain)
+    let mut offsets: Vec<usize> = memmem::find_iter(&last, plain)
         .flat_map(|start| [start, start + plain.len()])
         .collect();
     drop(last);
     rounds
         .iter()
         .rev()
-        .for_each(|before| map_to_encoded_text(before, &mut places));
+        .for_each(|before| map_to_encoded_text(before, &mut offsets));
     let (mut out, mut copied) = (String::with_capacity(text.len()), 0);
-    for place in places.chunks_exact(2) {
+    for range in offsets.chunks_exact(2) {
         if let Some(between) = text
-            .get(copied..place[0])
-            .filter(|_| text.is_char_boundary(place[1]))
+            .get(copied..range[0])
+            .filter(|_| text.is_char_boundary(range[1]))
         {
             out.push_str(between);
             out.push_str(with);
-            copied = place[1];
+            copied = range[1];
         }
     }
     out.push_str(&text[copied..]);
@@ -184,9 +187,9 @@ pub(super) fn partial_match_start(text: &str, plain: &[u8]) -> usize {
         let matched = matched(text.as_bytes(), at, plain);
         matched.length < plain.len() && matched.end >= cut_off
     };
-    let mut places =
+    let mut starts =
         (text.len().saturating_sub(longest)..text.len()).filter(|at| text.is_char_boundary(*at));
-    places.find(is_open).unwrap_or(text.len())
+    starts.find(is_open).unwrap_or(text.len())
 }
 
 /// The byte offset of an escape that may be incomplete at the end of a text; the length of the text if there is none.
@@ -203,7 +206,7 @@ fn incomplete_escape_start(text: &str) -> usize {
     next_escape_start(&text.as_bytes()[start..]).map_or(text.len(), |at| start + at)
 }
 
-/// The character at a place after a number of rounds, and where the next one begins.
+/// The character at an offset after a number of rounds, and where the next one begins.
 fn next_char(text: &[u8], at: usize, rounds: usize) -> Option<(DecodedChar, usize)> {
     let Some(before) = rounds.checked_sub(1) else {
         return text.get(at).map(|byte| (DecodedChar::byte(*byte), at + 1));
@@ -230,7 +233,7 @@ struct EscapedText<'a> {
 }
 
 impl EscapedText<'_> {
-    /// The character at a place, if it is of one byte.
+    /// The character at an offset, if it is of one byte.
     fn byte(self, at: usize) -> Option<(u8, usize)> {
         let (unit, next) = next_char(self.text, at, self.rounds)?;
         (unit.length == 1).then_some((unit.bytes[0], next))

@@ -21,7 +21,7 @@ const MAX_RECENT: usize = 4;
 /// of the others, only the compressed summary is stored.
 #[derive(Default)]
 pub struct FinishedAttempts {
-    places: Vec<FinishedEntry>,
+    entries: Vec<FinishedEntry>,
     /// The compressed summaries of the first attempts, [`ATTEMPTS_IN_BLOCK`] in each.
     blocks: Vec<PackedAttempts>,
     /// The attempts after those in `blocks`.
@@ -60,24 +60,24 @@ struct FinishedEntry {
 impl FinishedAttempts {
     /// The number of attempts.
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.entries.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.entries.is_empty()
     }
 
     /// Adds an attempt.
     pub fn push(&mut self, attempt: Arc<EndedAttempt>) {
-        let place = FinishedEntry::new(&attempt);
+        let entry = FinishedEntry::new(&attempt);
         let recorded = attempt
             .record()
-            .and_then(|(at, journal)| place.at(at, self.index_of(journal)?));
+            .and_then(|(at, journal)| entry.at(at, self.index_of(journal)?));
         if recorded.is_none() || attempt.is_in_memory() {
-            self.whole.insert(self.places.len(), attempt.clone());
+            self.whole.insert(self.entries.len(), attempt.clone());
         }
-        self.places.push(recorded.unwrap_or(place));
+        self.entries.push(recorded.unwrap_or(entry));
         self.newest.push(attempt);
         if self.newest.len() == ATTEMPTS_IN_BLOCK {
             self.blocks
@@ -108,19 +108,19 @@ impl FinishedAttempts {
         if let Some(attempt) = self.whole.get(&at) {
             return Some(attempt.clone());
         }
-        let place = self.places.get(at)?;
+        let entry = self.entries.get(at)?;
         let summaries = self.summaries(self.blocks.get(at / ATTEMPTS_IN_BLOCK)?);
         Some(Arc::new(EndedAttempt {
-            key: place.key(),
-            status: place.status,
-            turn: (place.turn > 0).then_some(place.turn),
-            unsteady: place.unsteady,
-            is_decided_by_variants: place.is_decided_by_variants,
+            key: entry.key(),
+            status: entry.status,
+            turn: (entry.turn > 0).then_some(entry.turn),
+            unsteady: entry.unsteady,
+            is_decided_by_variants: entry.is_decided_by_variants,
             summary: Summary::Packed(summaries, at % ATTEMPTS_IN_BLOCK),
             // Attempts without a record are in `whole`.
             whole: FullAttempt::Recorded(
-                place.record(),
-                self.journals.get(usize::from(place.journal))?.clone(),
+                entry.record(),
+                self.journals.get(usize::from(entry.journal))?.clone(),
             ),
         }))
     }
@@ -141,12 +141,12 @@ impl FinishedAttempts {
 
     /// Which attempt is at a position.
     pub fn key(&self, at: usize) -> Option<AttemptKey> {
-        self.places.get(at).map(FinishedEntry::key)
+        self.entries.get(at).map(FinishedEntry::key)
     }
 
     /// The status of the attempt at a position.
     pub fn status(&self, at: usize) -> Option<Status> {
-        self.places.get(at).map(|place| place.status)
+        self.entries.get(at).map(|entry| entry.status)
     }
 
     /// All attempts.
@@ -156,23 +156,23 @@ impl FinishedAttempts {
 
     /// The keys and statuses of all attempts.
     pub fn statuses(&self) -> impl Iterator<Item = (AttemptKey, Status)> {
-        self.places.iter().map(|place| (place.key(), place.status))
+        self.entries.iter().map(|entry| (entry.key(), entry.status))
     }
 
     /// Adds the attempts of a [`packed_block`], whose records are in a journal. Only the last block may have fewer than
     /// [`ATTEMPTS_IN_BLOCK`] attempts. `None` if the block is damaged; of the summaries of a complete block, that is
     /// only noticed when they are needed.
     pub fn push_block(&mut self, block: &[u8], journal: &Arc<dyn AttemptRecords>) -> Option<()> {
-        let (places, summaries): (Vec<FinishedEntry>, &[u8]) =
+        let (entries, summaries): (Vec<FinishedEntry>, &[u8]) =
             postcard::take_from_bytes(block).ok()?;
-        let is_complete = places.len() == ATTEMPTS_IN_BLOCK;
-        if !self.newest.is_empty() || places.is_empty() || places.len() > ATTEMPTS_IN_BLOCK {
+        let is_complete = entries.len() == ATTEMPTS_IN_BLOCK;
+        if !self.newest.is_empty() || entries.is_empty() || entries.len() > ATTEMPTS_IN_BLOCK {
             return None;
         }
         if self.journals.is_empty() {
             self.journals.push(journal.clone());
         }
-        self.places.extend(places);
+        self.entries.extend(entries);
         match is_complete {
             true => self.blocks.push(PackedAttempts::new(summaries.into())),
             false => self.newest = self.unpacked_newest(summaries)?,
@@ -183,18 +183,18 @@ impl FinishedAttempts {
     /// The attempts after those in `blocks`. `None` if their summaries are damaged.
     fn unpacked_newest(&self, summaries: &[u8]) -> Option<Vec<Arc<EndedAttempt>>> {
         let summaries = unpacked(summaries)?;
-        let places = &self.places[self.blocks.len() * ATTEMPTS_IN_BLOCK..];
-        let attempt = |(summary, place): (AttemptSummary, &FinishedEntry)| {
-            let journal = self.journals.get(usize::from(place.journal))?;
+        let entries = &self.entries[self.blocks.len() * ATTEMPTS_IN_BLOCK..];
+        let attempt = |(summary, entry): (AttemptSummary, &FinishedEntry)| {
+            let journal = self.journals.get(usize::from(entry.journal))?;
             Some(Arc::new(EndedAttempt::of_summary(
                 summary,
-                place.record(),
+                entry.record(),
                 journal,
             )))
         };
-        let is_complete = summaries.len() == places.len();
+        let is_complete = summaries.len() == entries.len();
         is_complete
-            .then(|| summaries.into_iter().zip(places).map(attempt).collect())
+            .then(|| summaries.into_iter().zip(entries).map(attempt).collect())
             .flatten()
     }
 }
@@ -216,16 +216,16 @@ impl Clone for PackedAttempts {
 
 /// The binary form of attempts that ended, all recorded in the same journal. `None` if one has no record.
 pub fn packed_block(attempts: &[Arc<EndedAttempt>]) -> Option<Vec<u8>> {
-    let place =
+    let entry =
         |attempt: &Arc<EndedAttempt>| FinishedEntry::new(attempt).at(attempt.record()?.0, 0);
-    let places: Vec<FinishedEntry> = attempts.iter().map(place).collect::<Option<_>>()?;
-    let mut block = postcard::to_stdvec(&places).ok()?;
+    let entries: Vec<FinishedEntry> = attempts.iter().map(entry).collect::<Option<_>>()?;
+    let mut block = postcard::to_stdvec(&entries).ok()?;
     block.extend_from_slice(&packed_attempts(attempts));
     Some(block)
 }
 
 impl FinishedEntry {
-    /// The place of an attempt without a record.
+    /// The entry of an attempt without a record.
     fn new(attempt: &EndedAttempt) -> FinishedEntry {
         FinishedEntry {
             // A plan has at most this many cases (`PlannedCases`).
@@ -241,7 +241,7 @@ impl FinishedEntry {
         }
     }
 
-    /// The place with a record; `None` if its length is not representable.
+    /// The entry with a record; `None` if its length is not representable.
     fn at(self, at: RecordedAt, journal: u8) -> Option<FinishedEntry> {
         Some(FinishedEntry {
             offset: at.offset,
@@ -278,7 +278,7 @@ fn packed_attempts(attempts: &[Arc<EndedAttempt>]) -> Arc<[u8]> {
 impl Clone for FinishedAttempts {
     fn clone(&self) -> FinishedAttempts {
         FinishedAttempts {
-            places: self.places.clone(),
+            entries: self.entries.clone(),
             blocks: self.blocks.clone(),
             newest: self.newest.clone(),
             whole: self.whole.clone(),

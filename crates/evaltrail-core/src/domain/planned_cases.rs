@@ -44,7 +44,7 @@ impl PlannedCase<'_> {
 /// The cases of a plan, at most 4,294,967,295.
 #[derive(Clone, Default, PartialEq)]
 pub struct PlannedCases {
-    places: Vec<CasePosition>,
+    positions: Vec<CasePosition>,
     /// The ids and content hashes of all cases, one after the other.
     texts: String,
     /// The quarantines of the few cases that have one.
@@ -89,19 +89,19 @@ impl PlannedCases {
 
     /// The number of cases.
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.positions.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.positions.is_empty()
     }
 
     /// Adds a case. Errors: the set, the position in the file or the number of cases is too large.
     pub fn push(&mut self, case: PlannedCase) -> Result<(), TooLarge> {
         let small = |number: usize| u32::try_from(number).map_err(|_| TooLarge(number));
-        small(self.places.len() + 1)?;
-        let place = CasePosition {
+        small(self.positions.len() + 1)?;
+        let position = CasePosition {
             set: small(case.set)?,
             index: small(case.index)?,
             start: self.texts.len(),
@@ -111,9 +111,9 @@ impl PlannedCases {
         self.texts.push_str(&case.content);
         if let Some(quarantine) = case.quarantine {
             self.quarantines
-                .insert(self.places.len(), quarantine.into_owned());
+                .insert(self.positions.len(), quarantine.into_owned());
         }
-        self.places.push(place);
+        self.positions.push(position);
         self.repeated = Repeated::default();
         Ok(())
     }
@@ -122,7 +122,7 @@ impl PlannedCases {
     pub fn is_repeated(&self, case: usize) -> bool {
         let find = || {
             let mut by_id: Vec<usize> = (0..self.len()).collect();
-            let name = |case: &usize| (self.places[*case].set, self.eval_id(*case));
+            let name = |case: &usize| (self.positions[*case].set, self.eval_id(*case));
             by_id.sort_by(|a, b| name(a).cmp(&name(b)));
             let same = by_id
                 .chunk_by(|a, b| name(a) == name(b))
@@ -140,10 +140,10 @@ impl PlannedCases {
 
     /// The case at a position.
     pub fn get(&self, case: usize) -> Option<PlannedCase<'_>> {
-        let place = self.places.get(case)?;
+        let position = self.positions.get(case)?;
         Some(PlannedCase {
-            set: place.set as usize,
-            index: place.index as usize,
+            set: position.set as usize,
+            index: position.index as usize,
             eval_id: self.eval_id(case).into(),
             content: self.content_hash(case).into(),
             quarantine: self.quarantine(case).map(Cow::Borrowed),
@@ -157,28 +157,28 @@ impl PlannedCases {
 
     /// The index of a case's set. Panics if there is no such case.
     pub fn set_of(&self, case: usize) -> usize {
-        self.places[case].set as usize
+        self.positions[case].set as usize
     }
 
     /// The position of a case in its file when the plan was created. Panics if there is no such case.
     pub fn index_in_file(&self, case: usize) -> usize {
-        self.places[case].index as usize
+        self.positions[case].index as usize
     }
 
     /// The id of a case. Panics if there is no such case.
     pub fn eval_id(&self, case: usize) -> &str {
-        let place = self.places[case];
-        &self.texts[place.start..place.start + place.id_length as usize]
+        let position = self.positions[case];
+        &self.texts[position.start..position.start + position.id_length as usize]
     }
 
     /// The content hash of a case. Panics if there is no such case.
     pub fn content_hash(&self, case: usize) -> &str {
-        let place = self.places[case];
+        let position = self.positions[case];
         let end = self
-            .places
+            .positions
             .get(case + 1)
             .map_or(self.texts.len(), |next| next.start);
-        &self.texts[place.start + place.id_length as usize..end]
+        &self.texts[position.start + position.id_length as usize..end]
     }
 
     /// The quarantine of a case.
@@ -188,7 +188,7 @@ impl PlannedCases {
 
     /// Gives back memory that was reserved for further cases.
     pub fn shrink_to_fit(&mut self) {
-        self.places.shrink_to_fit();
+        self.positions.shrink_to_fit();
         self.texts.shrink_to_fit();
     }
 }

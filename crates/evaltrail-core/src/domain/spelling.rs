@@ -33,7 +33,7 @@ mod tests {
     use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE};
 
     #[test]
-    fn a_secret_is_found_in_base64_at_every_place() {
+    fn a_secret_is_found_in_base64_at_every_offset() {
         let key = "canary~12/é?>";
         let known = Secrets::new([key.to_string()]);
         for before in ["", "u", "us", "use", "user:", "user1:"] {

@@ -127,7 +127,8 @@ fn defined_metric(metric: &Value) -> Result<ConfiguredMetric, String> {
     let name = text("name")
         .filter(|name| !name.is_empty())
         .ok_or("expected a name")?;
-    let is_remote = text("execution").is_some_and(|place| place.eq_ignore_ascii_case("remote"));
+    let is_remote =
+        text("execution").is_some_and(|execution| execution.eq_ignore_ascii_case("remote"));
     let kind = match (
         text("custom_function"),
         text("custom_function_file"),
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_name_their_place() {
+    fn mistakes_name_their_position() {
         let said = |text: &str| read_agents_cli_config(text).unwrap_err();
         assert!(said("- x").contains("metrics_to_run"));
         assert_eq!(said("metrics_to_run: x"), "metrics_to_run: expected a list");

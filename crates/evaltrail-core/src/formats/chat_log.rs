@@ -19,14 +19,14 @@ pub struct LoggedChat {
     pub turns: Vec<Invocation>,
     /// Whether it has a system message, which is not part of a turn.
     pub has_system: bool,
-    /// Why it cannot be read, with its place.
+    /// Why it cannot be read, with its position.
     pub problem: Option<String>,
 }
 
 /// A document in a log of chats, or why it cannot be read.
 struct ChatRecord {
     /// Its line or its number, for messages.
-    place: String,
+    position: String,
     document: Result<Value, String>,
 }
 
@@ -85,7 +85,7 @@ fn logged_chat(at: usize, record: &ChatRecord, messages: Option<&Value>) -> Logg
             id,
             turns: Vec::new(),
             has_system: false,
-            problem: Some(format!("{}: {why}", record.place)),
+            problem: Some(format!("{}: {why}", record.position)),
         },
     }
 }
@@ -94,7 +94,7 @@ fn logged_chat(at: usize, record: &ChatRecord, messages: Option<&Value>) -> Logg
 /// `most` bytes of memory.
 fn records(text: &str, most: usize) -> Option<Vec<ChatRecord>> {
     let numbered = |(at, document): (usize, Value)| ChatRecord {
-        place: format!("conversation {}", at + 1),
+        position: format!("conversation {}", at + 1),
         document: Ok(document),
     };
     match json::parse_within(text, most) {
@@ -115,8 +115,8 @@ fn records(text: &str, most: usize) -> Option<Vec<ChatRecord>> {
             Err(ParseFailure::TooLarge) => return None,
             Err(ParseFailure::Syntax(error)) => Err(format!("this is not JSON: {error}")),
         };
-        let place = format!("line {}", at + 1);
-        Some(ChatRecord { place, document })
+        let position = format!("line {}", at + 1);
+        Some(ChatRecord { position, document })
     };
     text.lines()
         .enumerate()
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn unreadable_records_have_a_place_and_a_reason() {
+    fn unreadable_records_have_position_and_reason() {
         let good = r#"{"id": "a", "messages": [{"role": "user", "content": "hi"}]}"#;
         let ghost = r#"{"messages": [{"role": "ghost", "content": "x"}]}"#;
         let text = format!("{good}\n\n{ghost}\n{{\"note\": 1}}\n{{\"messages\": [\n{good}\n");

@@ -87,7 +87,7 @@ pub fn convert(
 
 /// Properties of the set itself for which the target has no field.
 fn lost_of_set(file: &SetFile, target: ConversionTarget, fresh: &ConversionInputs) -> Vec<String> {
-    let head = &file.head;
+    let properties = &file.properties;
     let mut lost = Vec::new();
     match target {
         ConversionTarget::EvalSet
@@ -101,17 +101,19 @@ fn lost_of_set(file: &SetFile, target: ConversionTarget, fresh: &ConversionInput
         ConversionTarget::EvalSet => {}
         ConversionTarget::VertexLines => {
             lost.extend(
-                head.name
+                properties
+                    .name
                     .as_ref()
                     .filter(|name| **name != file.id)
                     .map(|_| "the set's name".into()),
             );
             lost.extend(
-                head.description
+                properties
+                    .description
                     .as_ref()
                     .map(|_| "the set's description".into()),
             );
-            lost.extend(head.created.map(|_| "the set's creation time".into()));
+            lost.extend(properties.created.map(|_| "the set's creation time".into()));
         }
     }
     lost
@@ -250,25 +252,27 @@ fn add_saved_responses(case: &mut EvalCase) {
 }
 
 fn eval_set(file: &SetFile, cases: Vec<Value>, fresh: &ConversionInputs) -> String {
-    let head = &file.head;
+    let properties = &file.properties;
     let mut set = Map::new();
     set.insert("eval_set_id".into(), fresh.set_id.clone().into());
     set.insert(
         "name".into(),
-        head.name
+        properties
+            .name
             .clone()
             .unwrap_or_else(|| fresh.set_id.clone())
             .into(),
     );
     set.extend(
-        head.description
+        properties
+            .description
             .clone()
             .map(|words| ("description".to_string(), words.into())),
     );
     set.insert("eval_cases".into(), cases.into());
     set.insert(
         "creation_timestamp".into(),
-        head.created.unwrap_or(fresh.now).into(),
+        properties.created.unwrap_or(fresh.now).into(),
     );
     let text = serde_json::to_string_pretty(&Value::Object(set)).unwrap_or_default();
     python_json(text) + "\n"

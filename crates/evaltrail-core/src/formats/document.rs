@@ -10,7 +10,7 @@ use std::ops::Range;
 /// A document whose cases were found.
 pub(super) struct Document {
     pub(super) id: String,
-    pub(super) head: Head,
+    pub(super) properties: SetProperties,
     pub(super) form: FileFormat,
     pub(super) entries: Vec<CaseEntry>,
     /// The path of the list.
@@ -19,7 +19,7 @@ pub(super) struct Document {
 
 /// The properties of a set besides its id.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Head {
+pub struct SetProperties {
     /// A human-readable name.
     pub name: Option<String>,
     /// A human-readable description.
@@ -57,7 +57,7 @@ pub(super) fn open_object(
     columns: &ColumnMap,
 ) -> Result<Option<Document>, SyntaxError> {
     let mut id = None;
-    let mut head = Head::default();
+    let mut properties = SetProperties::default();
     let mut list = None;
     let mut dataset = None;
     let lists = ["eval_cases", "evalCases", "eval_case_results"];
@@ -65,9 +65,11 @@ pub(super) fn open_object(
     for (key, range) in outline.members {
         match key.as_str() {
             "eval_set_id" | "evalSetId" => id = text_at(text, range),
-            "name" => head.name = text_at(text, range),
-            "description" => head.description = text_at(text, range),
-            "creation_timestamp" | "creationTimestamp" => head.created = number_at(text, range),
+            "name" => properties.name = text_at(text, range),
+            "description" => properties.description = text_at(text, range),
+            "creation_timestamp" | "creationTimestamp" => {
+                properties.created = number_at(text, range)
+            }
             "evaluation_dataset" | "evaluationDataset" => dataset = Some(range),
             key if lists.contains(&key) => list = Some((key.to_string(), range)),
             _ => {}
@@ -102,7 +104,7 @@ pub(super) fn open_object(
     let id = id.unwrap_or_else(|| fallback_id.to_string());
     Ok(Some(Document {
         id,
-        head,
+        properties,
         form,
         entries,
         list: JsonPath::default().key(&key),
@@ -203,7 +205,7 @@ fn form_of_list(
 pub(super) fn open_list(text: &str, fallback_id: &str) -> Result<Option<Document>, SyntaxError> {
     let document = |form, entries| Document {
         id: fallback_id.to_string(),
-        head: Head::default(),
+        properties: SetProperties::default(),
         form,
         entries,
         list: JsonPath::default(),
@@ -249,7 +251,7 @@ fn is_message(element: &str) -> bool {
     let is_row = ["prompt", "messages", "reference", "query"]
         .into_iter()
         .any(|key| parsed.value.get(key).is_some());
-    // A message with an unknown role is refused with its place.
+    // A message with an unknown role is refused with its position.
     let has_role = parsed.value.get("role").is_some();
     !is_row && (has_role || is_list_of_messages(&serde_json::Value::Array(vec![parsed.value])))
 }

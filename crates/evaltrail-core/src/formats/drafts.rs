@@ -106,7 +106,7 @@ pub fn write_drafts(drafts: &[Draft]) -> String {
 ///
 /// # Errors
 ///
-/// The first line that is not a draft, with its place; or the file is larger than 64 MB.
+/// The first line that is not a draft, with its position; or the file is larger than 64 MB.
 pub fn read_drafts(text: &str) -> Result<Vec<Draft>, FileProblem> {
     if text.len() > MAX_FILE {
         let found = format!("{} MB", text.len().div_ceil(1 << 20));
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_lines_have_a_place() {
+    fn invalid_lines_have_a_position() {
         let valid = write_drafts(&[draft()]);
         for (line, problem) in [
             ("{", "line 2, column 2: expected"),

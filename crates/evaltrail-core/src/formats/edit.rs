@@ -270,18 +270,19 @@ fn confirm(
 ) -> Result<EvalCase, EditError> {
     let lost = || EditError::Unsupported("the change does not fit the file".into());
     let part = part_of(file.text(), change, &range).ok_or_else(lost)?;
-    let (head, tail) = match file.form {
+    let (before, after) = match file.form {
         FileFormat::TurnList => ("", ""),
         FileFormat::NamedList => ("[", "]"),
         _ => ("{\"eval_set_id\":\"\",\"eval_cases\":[", "]}"),
     };
-    let reads = SetFile::open(Arc::from(format!("{head}{part}{tail}")), "").and_then(|read| {
-        match read.len() {
+    let reads =
+        SetFile::open(Arc::from(format!("{before}{part}{after}")), "").and_then(|read| match read
+            .len()
+        {
             1 => read.case(0).map(Some),
             _ => Ok(None),
-        }
-    });
-    match reads.map_err(|problem| relative_to_case(problem, file.form, head.len()))? {
+        });
+    match reads.map_err(|problem| relative_to_case(problem, file.form, before.len()))? {
         Some(read) if is_meant(&read) => Ok(read),
         Some(_) => Err(unsupported(file)),
         None => Err(EditError::Unsupported(
@@ -298,13 +299,13 @@ fn unsupported(file: &SetFile) -> EditError {
 }
 
 /// A problem of the changed case, with path and column relative to the case.
-fn relative_to_case(problem: FileProblem, form: FileFormat, head: usize) -> EditError {
+fn relative_to_case(problem: FileProblem, form: FileFormat, before: usize) -> EditError {
     let path = match form {
         FileFormat::EvalSet => problem.path.replacen("$.eval_cases[0]", "$", 1),
         _ => problem.path.replacen("$[0]", "$", 1),
     };
     let column = if problem.line == 1 {
-        problem.column.saturating_sub(head).max(1)
+        problem.column.saturating_sub(before).max(1)
     } else {
         problem.column
     };

@@ -15,7 +15,7 @@ pub(super) fn of_text(text: &str) -> Option<&'static str> {
     if text.starts_with(LFS) {
         return Some("a pointer of Git LFS: run git lfs pull");
     }
-    if is_json_report(head_of(text)) {
+    if is_json_report(start_of(text)) {
         return Some(
             "a report of evaltrail, which contains results and no cases: `evaltrail open` opens its run",
         );
@@ -25,14 +25,14 @@ pub(super) fn of_text(text: &str) -> Option<&'static str> {
     )
 }
 
-fn head_of(text: &str) -> &str {
+fn start_of(text: &str) -> &str {
     &text[..text.floor_char_boundary(4 << 10)]
 }
 
 /// The first keys of a log are in the order in which Inspect writes them.
 fn is_inspect_log(text: &str) -> bool {
-    let head = head_of(text);
-    if !text.starts_with('{') || !head.contains("\"eval\"") || !head.contains("\"status\"") {
+    let start = start_of(text);
+    if !text.starts_with('{') || !start.contains("\"eval\"") || !start.contains("\"status\"") {
         return false;
     }
     let keys = index::first_keys(text);
@@ -48,8 +48,8 @@ pub(super) fn is_promptfoo_config(name: &str) -> bool {
 }
 
 /// What a file is by its name and its first bytes, if it is no text of cases that are read.
-pub fn of_bytes(name: &str, head: &[u8]) -> Option<&'static str> {
-    match head {
+pub fn of_bytes(name: &str, start: &[u8]) -> Option<&'static str> {
+    match start {
         _ if is_promptfoo_config(name) => Some(
             "a configuration of promptfoo in YAML, which is not read: write the list `tests` to a file in JSON, for example with \
              `yq -o=json .tests`",
@@ -70,11 +70,11 @@ pub fn of_bytes(name: &str, head: &[u8]) -> Option<&'static str> {
 }
 
 /// Whether an archive contains a file of cases, by the names at its beginning.
-pub(super) fn holds_data(head: &[u8]) -> bool {
+pub(super) fn holds_data(start: &[u8]) -> bool {
     const ENDINGS: [&[u8]; 5] = [b".jsonl", b".ndjson", b".csv", b".tsv", b".evalset.json"];
     ENDINGS
         .iter()
-        .any(|ending| memchr::memmem::find(head, ending).is_some())
+        .any(|ending| memchr::memmem::find(start, ending).is_some())
 }
 
 #[cfg(test)]

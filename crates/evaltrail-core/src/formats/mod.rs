@@ -18,9 +18,9 @@ mod dotenv;
 mod drafts;
 mod edit;
 mod file_hints;
+mod file_start;
 mod foreign;
 pub mod form;
-mod head;
 mod index;
 pub mod json;
 mod line_size;
@@ -48,7 +48,7 @@ pub use answers::{RecordedResponses, read_responses};
 pub use chat_log::{LoggedChat, read_chat_log};
 pub use check_rows::check_rows;
 pub use convert::{ConversionInputs, ConversionTarget, Converted, convert};
-pub use document::Head;
+pub use document::SetProperties;
 pub use dotenv::read_dotenv;
 pub use drafts::{Draft, DraftContent, read_drafts, write_drafts};
 pub use edit::{
@@ -56,9 +56,9 @@ pub use edit::{
     remove_cases, retype_case,
 };
 pub use file_hints::FileHints;
+pub use file_start::{FILE_START, decoded_text, is_utf16};
 pub use foreign::of_bytes as what_bytes_are;
 pub use form::FileFormat;
-pub use head::{HEAD, decoded_text, is_utf16};
 pub use line_size::check_line_size;
 pub use messages::{
     Message, MessageRole, StateBefore, StoredSession, first_action, read_message, read_session,

@@ -1,7 +1,7 @@
 //! Detection of files that evaltrail wrote and that contain results, by their first bytes, or their last. They are not data sets,
 //! although some have the columns of one.
 
-use super::head::{HEAD, decoded_text};
+use super::file_start::{FILE_START, decoded_text};
 use super::index;
 use flate2::read::GzDecoder;
 use std::io::Read;
@@ -77,22 +77,22 @@ pub const HTML_TITLE: &str = "<title>evaltrail ";
 const JUNIT_ROOT: &str = "<testsuites name=\"evaltrail\"";
 
 /// Whether a file with these first bytes is packed.
-pub fn is_packed(head: &[u8]) -> bool {
-    head.starts_with(PACKED)
+pub fn is_packed(start: &[u8]) -> bool {
+    start.starts_with(PACKED)
 }
 
 /// Whether a file with these first bytes is a report, a recording, an export, a journal or a result for ADK. `tail` reads its
 /// last bytes: [`own_file`].
-pub fn is_own_result(head: &[u8], tail: impl FnOnce() -> Vec<u8>) -> bool {
-    own_file(head, tail).is_some()
+pub fn is_own_result(start: &[u8], tail: impl FnOnce() -> Vec<u8>) -> bool {
+    own_file(start, tail).is_some()
 }
 
 /// What a file with these first bytes is, if evaltrail wrote it. It may be packed or indented in another way, have another
 /// encoding or order of members, and be a row or an element of a list. `tail` reads the last [`TAIL`] bytes; it is called only
 /// for an `EvaluationResult` whose metadata are not among the first bytes, as with sorted members.
-pub fn own_file(head: &[u8], tail: impl FnOnce() -> Vec<u8>) -> Option<EvaltrailFile> {
-    file_of_head(head).or_else(|| {
-        let is_result = !is_packed(head) && is_result_without_metadata(&decoded_text(head));
+pub fn own_file(start: &[u8], tail: impl FnOnce() -> Vec<u8>) -> Option<EvaltrailFile> {
+    file_of_start(start).or_else(|| {
+        let is_result = !is_packed(start) && is_result_without_metadata(&decoded_text(start));
         if is_result {
             result_file(&decoded_text(&tail()))
         } else {
@@ -101,10 +101,10 @@ pub fn own_file(head: &[u8], tail: impl FnOnce() -> Vec<u8>) -> Option<Evaltrail
     })
 }
 
-fn file_of_head(head: &[u8]) -> Option<EvaltrailFile> {
-    let text = match is_packed(head) {
-        true => decoded_text(&unpacked(head)),
-        false => decoded_text(head),
+fn file_of_start(start: &[u8]) -> Option<EvaltrailFile> {
+    let text = match is_packed(start) {
+        true => decoded_text(&unpacked(start)),
+        false => decoded_text(start),
     };
     let text = text.trim_start_matches('\u{FEFF}').trim_start();
     if is_csv_report(text) {
@@ -115,9 +115,9 @@ fn file_of_head(head: &[u8]) -> Option<EvaltrailFile> {
 }
 
 /// Whether a text with these first bytes is a report in JSON. Those of other formats can be read as data sets.
-pub(super) fn is_json_report(head: &str) -> bool {
-    let keys = if head.trim_start().starts_with('{') {
-        index::first_keys(head)
+pub(super) fn is_json_report(start: &str) -> bool {
+    let keys = if start.trim_start().starts_with('{') {
+        index::first_keys(start)
     } else {
         Vec::new()
     };
@@ -125,10 +125,10 @@ pub(super) fn is_json_report(head: &str) -> bool {
 }
 
 /// The first bytes of what is packed; what follows after an error is left out.
-fn unpacked(head: &[u8]) -> Vec<u8> {
+fn unpacked(start: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let _ = GzDecoder::new(head)
-        .take(HEAD as u64)
+    let _ = GzDecoder::new(start)
+        .take(FILE_START as u64)
         .read_to_end(&mut bytes);
     bytes
 }
@@ -153,24 +153,24 @@ fn report_page(text: &str) -> Option<EvaltrailFile> {
     (is_junit || text.starts_with(MARKDOWN_TITLE)).then_some(EvaltrailFile::Report(None))
 }
 
-fn json_file(head: &str) -> Option<EvaltrailFile> {
-    if !head.starts_with(['{', '[']) {
+fn json_file(start: &str) -> Option<EvaltrailFile> {
+    if !start.starts_with(['{', '[']) {
         return None;
     }
-    let keys = index::first_keys(head);
+    let keys = index::first_keys(start);
     let has = |all: &[&str]| all.iter().all(|key| keys.iter().any(|other| other == key));
     let is_first = |key: &str| keys.first().is_some_and(|first| first == key);
     match () {
-        () if has(&[REPORT_KEY]) && (is_first(REPORT_KEY) || has_version(head)) => {
+        () if has(&[REPORT_KEY]) && (is_first(REPORT_KEY) || has_version(start)) => {
             match has(&["run_id"]) {
-                true => Some(EvaltrailFile::Report(text_after(head, "\"run_id\""))),
+                true => Some(EvaltrailFile::Report(text_after(start, "\"run_id\""))),
                 false => Some(EvaltrailFile::Table),
             }
         }
         () if has(&["evaltrail_run"]) => Some(EvaltrailFile::Export),
         () if is_first(DRAFT_KEY) => Some(EvaltrailFile::Drafts),
         // An `EvaluationResult`.
-        () if has(&["metadata"]) && has_result_id(head) => result_file(head),
+        () if has(&["metadata"]) && has_result_id(start) => result_file(start),
         () if has(&["key", "eval_id", "status", "adk_status"]) => Some(EvaltrailFile::Journal),
         // A block of attempts.
         () if is_first("block") && has(&["size", "lz4"]) => Some(EvaltrailFile::Journal),
@@ -185,8 +185,8 @@ fn json_file(head: &str) -> Option<EvaltrailFile> {
 }
 
 /// Whether the value of the mark of reports is a version, as evaltrail writes it. Data sets may have a column of this name.
-fn has_version(head: &str) -> bool {
-    let version = text_after(head, &format!("\"{REPORT_KEY}\"")).unwrap_or_default();
+fn has_version(start: &str) -> bool {
+    let version = text_after(start, &format!("\"{REPORT_KEY}\"")).unwrap_or_default();
     let numbers: Vec<&str> = version.split(['.', '-']).collect();
     numbers.len() >= 3
         && numbers[..3]
@@ -195,8 +195,8 @@ fn has_version(head: &str) -> bool {
 }
 
 /// The text that is the value of the first member with this key, which has no escape sequences.
-fn text_after(head: &str, key: &str) -> Option<String> {
-    let value = head
+fn text_after(start: &str, key: &str) -> Option<String> {
+    let value = start
         .split_once(key)?
         .1
         .trim_start()
@@ -206,10 +206,10 @@ fn text_after(head: &str, key: &str) -> Option<String> {
 }
 
 /// Whether a text begins with an `EvaluationResult` whose metadata follow later, if there are any.
-fn is_result_without_metadata(head: &str) -> bool {
-    let head = head.trim_start_matches('\u{FEFF}').trim_start();
-    let keys = if head.starts_with('{') {
-        index::first_keys(head)
+fn is_result_without_metadata(start: &str) -> bool {
+    let start = start.trim_start_matches('\u{FEFF}').trim_start();
+    let keys = if start.starts_with('{') {
+        index::first_keys(start)
     } else {
         Vec::new()
     };
@@ -229,13 +229,13 @@ fn result_file(text: &str) -> Option<EvaltrailFile> {
 
 /// Whether the metadata are those of an `EvaluationResult` that evaltrail wrote ([`RESULT_ID`]). Quotes within a text are
 /// escaped, so that no text contains the member.
-fn has_result_id(head: &str) -> bool {
+fn has_result_id(start: &str) -> bool {
     let without_spaces = |text: &str| {
         text.chars()
             .filter(|c| !c.is_whitespace())
             .collect::<String>()
     };
-    without_spaces(head).contains(&without_spaces(&format!("\"dataset_id\":\"{RESULT_ID}")))
+    without_spaces(start).contains(&without_spaces(&format!("\"dataset_id\":\"{RESULT_ID}")))
 }
 
 #[cfg(test)]
@@ -291,25 +291,26 @@ mod tests {
     /// `eval_case_results` sorts before `metadata`, so that the first bytes of a large file do not contain these.
     #[test]
     fn sorted_result_is_recognised_by_its_end() {
-        let head = "{\"eval_case_results\": [{\"eval_case_id\": \"a\", \"eval_case_index\": 0, \"response_candidate_re";
+        let start = "{\"eval_case_results\": [{\"eval_case_id\": \"a\", \"eval_case_index\": 0, \"response_candidate_re";
         let tail = |id: &str| {
             format!(
                 "\"score\": 1}}}}]}}], \"metadata\": {{\"candidate_names\": [\"x\"], \"dataset_id\": \"{id}\"}}, \"summary_metrics\": []}}"
             )
         };
-        let with = |head: &str, id: &str| own_file(head.as_bytes(), || tail(id).into_bytes());
+        let with = |start: &str, id: &str| own_file(start.as_bytes(), || tail(id).into_bytes());
         assert_eq!(
-            with(head, "evaltrail run 7f3a"),
+            with(start, "evaltrail run 7f3a"),
             Some(EvaltrailFile::Report(Some("7f3a".into())))
         );
-        assert_eq!(with(head, "mine"), None);
+        assert_eq!(with(start, "mine"), None);
         assert_eq!(
-            with(head, "x\\\", \\\"dataset_id\\\": \\\"evaltrail run 7f3a"),
+            with(start, "x\\\", \\\"dataset_id\\\": \\\"evaltrail run 7f3a"),
             None,
             "in a text"
         );
         // The end is not read where the beginning decides.
-        let unread = |head: &str| own_file(head.as_bytes(), || panic!("the end is read: {head}"));
+        let unread =
+            |start: &str| own_file(start.as_bytes(), || panic!("the end is read: {start}"));
         for other in [
             "[{\"eval_case_results\": [",
             "{\"prompt\": \"a\"}",

@@ -17,8 +17,8 @@ const LEAD: usize = 60;
 /// A line of a preview.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PreviewLine {
-    /// The position in the file: a line number, from 1.
-    Place(usize),
+    /// The number of the next line in the file, from 1.
+    LineNumber(usize),
     /// An unchanged line.
     Same(String),
     /// A removed line.
@@ -43,7 +43,7 @@ pub fn preview(text: &str, change: &TextChange, around: usize) -> Vec<PreviewLin
         let Some(new) = TextChange(moved).apply(old) else {
             continue;
         };
-        lines.push(PreviewLine::Place(
+        lines.push(PreviewLine::LineNumber(
             memchr::memchr_iter(b'\n', &text.as_bytes()[..start]).count() + 1,
         ));
         lines.extend(differing(old, &new));
@@ -105,8 +105,8 @@ pub fn unified(text: &str, change: &TextChange, name: &str) -> String {
         };
         let first = memchr::memchr_iter(b'\n', &text.as_bytes()[..start]).count() + 1;
         let (gone, come) = (old.lines().count(), new.lines().count());
-        let place = first.saturating_add_signed(grown);
-        out.push_str(&format!("@@ -{first},{gone} +{place},{come} @@\n"));
+        let new_first = first.saturating_add_signed(grown);
+        out.push_str(&format!("@@ -{first},{gone} +{new_first},{come} @@\n"));
         grown += come as isize - gone as isize;
         let (left, right) = (lines_of(old), lines_of(&new));
         for hunk in diff_sequences(&left, &right) {
@@ -220,11 +220,11 @@ fn cut(line: &str, part: Range<usize>) -> String {
     }
     let start = line.floor_char_boundary(part.start);
     let end = line.ceil_char_boundary(part.end.min(line.len()));
-    let (head, tail) = (
+    let (before, after) = (
         if start > 0 { "…" } else { "" },
         if end < line.len() { "…" } else { "" },
     );
-    format!("{head}{}{tail}", &line[start..end])
+    format!("{before}{}{after}", &line[start..end])
 }
 
 #[cfg(test)]
@@ -249,7 +249,7 @@ mod tests {
         let at = text.find("OLD").unwrap();
         let lines = preview(&text, &TextChange::one(at, "OLD", &long), 0);
         let [
-            PreviewLine::Place(1),
+            PreviewLine::LineNumber(1),
             PreviewLine::Gone(gone),
             PreviewLine::New(new),
         ] = &lines[..]
@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(
             lines,
             [
-                P::Place(1),
+                P::LineNumber(1),
                 P::Same("a".into()),
                 P::Gone(gone),
                 P::New(new),

@@ -49,12 +49,12 @@ impl FileProblem {
 
     /// Like [`FileProblem::reading_at`], with cached positions of the text.
     pub(in crate::formats) fn reading_in(
-        places: &JsonPositions,
+        positions: &JsonPositions,
         text: &str,
         path: JsonPath,
         error: ReadError,
     ) -> Self {
-        let (line, column) = places.line_and_column(text, &path);
+        let (line, column) = positions.line_and_column(text, &path);
         FileProblem {
             line,
             column,
@@ -66,11 +66,11 @@ impl FileProblem {
 
     /// Like [`FileProblem::syntax`], with cached positions of the text.
     pub(in crate::formats) fn syntax_in(
-        places: &JsonPositions,
+        positions: &JsonPositions,
         text: &str,
         error: SyntaxError,
     ) -> Self {
-        let (line, column) = places.position(text, error.offset);
+        let (line, column) = positions.position(text, error.offset);
         FileProblem {
             line,
             column,

@@ -1,7 +1,7 @@
 //! A file of cases in any form. The file is indexed when it is opened; a case is parsed when it is accessed.
 
 use super::adk::{eval_case, named_case, turn_list, write_case};
-use super::document::{CaseEntry, Document, Head, open_list, open_object};
+use super::document::{CaseEntry, Document, SetProperties, open_list, open_object};
 use super::file_hints::FileHints;
 use super::foreign;
 use super::form::FileFormat;
@@ -28,7 +28,7 @@ pub struct SetFile {
     /// The set's id from the file, else the file's name.
     pub id: String,
     /// The set's other properties.
-    pub head: Head,
+    pub properties: SetProperties,
     /// The file's form.
     pub form: FileFormat,
     source: Source,
@@ -40,7 +40,7 @@ pub struct SetFile {
     /// Hashes of the ids with their positions, in that order; computed on first use.
     by_id: OnceLock<Arc<[(u64, u32)]>>,
     /// Cache of positions in the text.
-    places: Arc<JsonPositions>,
+    positions: Arc<JsonPositions>,
 }
 
 /// Largest case that is read, in bytes. A larger one would delay every key press by seconds.
@@ -105,20 +105,20 @@ impl SetFile {
         match found {
             Ok(Some(Document {
                 id,
-                head,
+                properties,
                 form,
                 entries,
                 list,
             })) => Ok(SetFile {
                 id,
-                head,
+                properties,
                 form,
                 cases: Cases::Document(entries, list),
                 source: Source::Held(text),
                 columns: read_as.columns.clone(),
                 session: None,
                 by_id: OnceLock::new(),
-                places: Arc::default(),
+                positions: Arc::default(),
             }),
             Ok(None) => other_forms(text, fallback_id, &read_as.columns),
             Err(error) => match as_lines(&text, &read_as.columns) {
@@ -143,14 +143,14 @@ impl SetFile {
     ) -> SetFile {
         SetFile {
             id: fallback_id.to_string(),
-            head: Head::default(),
+            properties: SetProperties::default(),
             form: FileFormat::Lines,
             source,
             cases: Cases::Lines(lines),
             columns: columns.clone(),
             session: None,
             by_id: OnceLock::new(),
-            places: Arc::default(),
+            positions: Arc::default(),
         }
     }
 
@@ -158,14 +158,14 @@ impl SetFile {
     pub fn of_recorded(cases: Vec<RecordedCase>, id: &str) -> SetFile {
         SetFile {
             id: id.to_string(),
-            head: Head::default(),
+            properties: SetProperties::default(),
             form: FileFormat::Recorded,
             source: Source::Held(Arc::from("")),
             cases: Cases::Recorded(cases.into()),
             columns: ColumnMap::default(),
             session: None,
             by_id: OnceLock::new(),
-            places: Arc::default(),
+            positions: Arc::default(),
         }
     }
 
@@ -241,7 +241,7 @@ impl SetFile {
             Cases::Frame(frame) => vertex::case(&frame.rows[at], &self.columns, frame.id(at))
                 .map_err(|error| {
                     let path = frame.path(at, &error.path);
-                    FileProblem::reading_in(&self.places, self.text(), path, error)
+                    FileProblem::reading_in(&self.positions, self.text(), path, error)
                 }),
             Cases::Recorded(cases) => cases[at].case(),
         }
@@ -279,7 +279,11 @@ impl SetFile {
 
     fn syntax_error_in(&self, range: &Range<usize>, error: SyntaxError) -> FileProblem {
         let offset = error.offset + range.start;
-        FileProblem::syntax_in(&self.places, self.text(), SyntaxError { offset, ..error })
+        FileProblem::syntax_in(
+            &self.positions,
+            self.text(),
+            SyntaxError { offset, ..error },
+        )
     }
 
     fn case_of_document(
@@ -305,7 +309,7 @@ impl SetFile {
             _ => list.index(at),
         };
         case.map_err(|error| {
-            FileProblem::reading_in(&self.places, text, error.path.below(&top), error)
+            FileProblem::reading_in(&self.positions, text, error.path.below(&top), error)
         })
     }
 
@@ -462,7 +466,9 @@ impl SetFile {
         match &self.cases {
             _ if at >= self.len() => 1,
             Cases::Document(entries, _) => {
-                self.places.position(self.text(), entries[at].range.start).0
+                self.positions
+                    .position(self.text(), entries[at].range.start)
+                    .0
             }
             Cases::Lines(lines) => lines.line(at),
             Cases::Table(table) => table.line(at),
@@ -471,7 +477,7 @@ impl SetFile {
                 let path = first
                     .map(|key| JsonPath::default().key(key))
                     .unwrap_or_default();
-                self.places
+                self.positions
                     .line_and_column(self.text(), &frame.path(at, &path))
                     .0
             }
@@ -507,14 +513,14 @@ fn other_forms(
             let source = Source::Held(text);
             Ok(SetFile {
                 id,
-                head: Head::default(),
+                properties: SetProperties::default(),
                 form,
                 cases,
                 source,
                 columns: columns.clone(),
                 session: None,
                 by_id: OnceLock::new(),
-                places: Arc::default(),
+                positions: Arc::default(),
             })
         }
         None => Err(why_not(&text)),

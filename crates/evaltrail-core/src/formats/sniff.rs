@@ -1,7 +1,7 @@
 //! Detection of files that contain cases, by their first bytes: a folder has many other files.
 
+use super::file_start::decoded_text;
 use super::foreign::{holds_data, is_promptfoo_config, of_bytes, of_text};
-use super::head::decoded_text;
 use super::index::{self, RootKind};
 use super::messages::KINDS;
 use super::text_lines::table_header;
@@ -48,10 +48,10 @@ const TELLING: &[&str] = &[
 ];
 
 /// What a file with this name and these first bytes contains.
-pub fn content_of(name: &str, head: &[u8], columns: &ColumnMap) -> FileContent {
+pub fn content_of(name: &str, start: &[u8], columns: &ColumnMap) -> FileContent {
     let is_data = DATA.iter().any(|ending| name.ends_with(ending));
-    if of_bytes(name, head).is_some() {
-        let stands_for_cases = is_data || !name.ends_with(".zip") || holds_data(head);
+    if of_bytes(name, start).is_some() {
+        let stands_for_cases = is_data || !name.ends_with(".zip") || holds_data(start);
         return if stands_for_cases {
             FileContent::UnknownData
         } else {
@@ -61,7 +61,7 @@ pub fn content_of(name: &str, head: &[u8], columns: &ColumnMap) -> FileContent {
     if !is_data {
         return FileContent::Other;
     }
-    let text = decoded_text(head);
+    let text = decoded_text(start);
     let text = text.trim_start_matches('\u{FEFF}');
     if text.trim().is_empty() && name.ends_with(".json") {
         return FileContent::Other;
@@ -170,8 +170,8 @@ fn is_conversation(keys: &[&str], text: &str) -> bool {
 }
 
 /// Whether a list begins with a message of LangChain, an item of Responses, or `["human", "…"]`.
-fn begins_with_message(keys: &[&str], head: &str) -> bool {
-    let compact: String = head.chars().filter(|c| !c.is_whitespace()).collect();
+fn begins_with_message(keys: &[&str], start: &str) -> bool {
+    let compact: String = start.chars().filter(|c| !c.is_whitespace()).collect();
     // Other programs have lists of objects of these types as well.
     let is_plain =
         |kind: &str| matches!(kind, "message" | "reasoning") && !compact.contains("\"role\":");
@@ -286,11 +286,11 @@ fn is_indexed(text: &str, columns: &ColumnMap) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::head::is_utf16;
+    use super::super::file_start::is_utf16;
     use super::*;
 
-    fn content(name: &str, head: &str) -> FileContent {
-        content_of(name, head.as_bytes(), &ColumnMap::default())
+    fn content(name: &str, start: &str) -> FileContent {
+        content_of(name, start.as_bytes(), &ColumnMap::default())
     }
 
     #[test]
@@ -414,11 +414,11 @@ mod tests {
             ("numbers.csv", "1,2\n3,4\n"),
             ("lib.zip", "PK\u{3}\u{4}\0\0package.json"),
         ];
-        for (name, head) in yes {
-            assert_eq!(content(name, head), FileContent::Cases, "{name} {head}");
+        for (name, start) in yes {
+            assert_eq!(content(name, start), FileContent::Cases, "{name} {start}");
         }
-        for (name, head) in no {
-            assert_eq!(content(name, head), FileContent::Other, "{name} {head}");
+        for (name, start) in no {
+            assert_eq!(content(name, start), FileContent::Other, "{name} {start}");
         }
     }
 
@@ -431,7 +431,7 @@ mod tests {
 
     #[test]
     fn data_without_known_columns_are_found() {
-        for (name, head) in [
+        for (name, start) in [
             (
                 "a.jsonl",
                 "{\"question\": \"q\", \"answer\": \"a\", \"ground_truth\": \"a\"}\n",
@@ -457,14 +457,14 @@ mod tests {
         ] {
             assert!(may_be_data(name), "{name}");
             assert_eq!(
-                content(name, head),
+                content(name, start),
                 FileContent::UnknownData,
-                "{name} {head}"
+                "{name} {start}"
             );
         }
         let columns = ColumnMap::parse("prompt=question,reference=answer").unwrap();
-        let head = b"{\"question\": \"q\", \"answer\": \"a\"}\n";
-        assert_eq!(content_of("a.jsonl", head, &columns), FileContent::Cases);
+        let start = b"{\"question\": \"q\", \"answer\": \"a\"}\n";
+        assert_eq!(content_of("a.jsonl", start, &columns), FileContent::Cases);
     }
 
     #[test]

@@ -127,14 +127,14 @@ pub(super) fn why_not(text: &str) -> FileProblem {
             match table_header(text) {
                 Some(names) => unknown(names),
                 None => {
-                    let head: String = text
+                    let start: String = text
                         .lines()
                         .next()
                         .unwrap_or_default()
                         .chars()
                         .take(60)
                         .collect();
-                    FileProblem::here(text, expected, &format!("a text that begins {head:?}"))
+                    FileProblem::here(text, expected, &format!("a text that begins {start:?}"))
                 }
             }
         }

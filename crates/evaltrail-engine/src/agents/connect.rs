@@ -39,7 +39,7 @@ pub struct Agents {
     pub memory: Arc<RunMemory>,
     /// The secrets that are sent to the agents.
     sent: Arc<SentSecrets>,
-    places: Mutex<HashMap<(AgentSpec, ToolsSpec), Arc<AgentConnection>>>,
+    connections: Mutex<HashMap<(AgentSpec, ToolsSpec), Arc<AgentConnection>>>,
 }
 
 /// The connection of one agent.
@@ -80,13 +80,19 @@ impl Agents {
         status: &ConnectionStatus,
     ) -> Result<Arc<dyn Agent>, AgentError> {
         let key = (spec.clone(), tools.clone());
-        let place = self.places.lock().await.entry(key).or_default().clone();
-        let tried = place.tried.load(Ordering::Acquire);
-        let mut connection = place.connection.lock().await;
+        let known = self
+            .connections
+            .lock()
+            .await
+            .entry(key)
+            .or_default()
+            .clone();
+        let tried = known.tried.load(Ordering::Acquire);
+        let mut connection = known.connection.lock().await;
         if let Some(agent) = connection.live_agent().await {
             return Ok(agent);
         }
-        let was_waited_for = place.tried.load(Ordering::Acquire) > tried;
+        let was_waited_for = known.tried.load(Ordering::Acquire) > tried;
         if let Some(failed) = connection
             .failed
             .as_ref()
@@ -104,14 +110,14 @@ impl Agents {
         };
         let outcome = Box::pin(connected_with_tools(spec, tools, &request)).await;
         let outcome = mask_agent(outcome, &self.sent);
-        place.tried.fetch_add(1, Ordering::Release);
+        known.tried.fetch_add(1, Ordering::Release);
         connection.take(outcome)
     }
 
     /// Deletes pinned sessions and stops the servers that evaltrail started.
     pub async fn finish(&self) {
-        for (_, place) in self.places.lock().await.drain() {
-            if let Some(agent) = place.connection.lock().await.connected.take() {
+        for (_, known) in self.connections.lock().await.drain() {
+            if let Some(agent) = known.connection.lock().await.connected.take() {
                 agent.finish().await;
             }
         }

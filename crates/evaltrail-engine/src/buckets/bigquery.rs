@@ -51,7 +51,7 @@ const MAX_VALUES: usize = 256 << 20;
 const BATCH: usize = 500;
 /// The time limit for the first answer.
 const FIRST_WITHIN: Duration = Duration::from_secs(10);
-/// The time limit for the head of a later answer.
+/// The time limit for the headers of a later answer.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(30);
 /// The time limit for the body of an answer.
 const BODY_WITHIN: Duration = Duration::from_secs(60);
@@ -621,11 +621,11 @@ mod tests {
         let mut body = vec![0; length];
         request.read_exact(&mut body).unwrap();
         let reply = reply.to_string();
-        let head = format!(
+        let headers = format!(
             "HTTP/1.1 {status} x\r\nConnection: close\r\nContent-Length: {}",
             reply.len()
         );
-        write!(stream, "{head}\r\n\r\n{reply}").unwrap();
+        write!(stream, "{headers}\r\n\r\n{reply}").unwrap();
         let line = first
             .trim_end()
             .trim_end_matches(" HTTP/1.1")

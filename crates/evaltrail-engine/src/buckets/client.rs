@@ -14,7 +14,7 @@ use std::future::Future;
 use std::sync::{Arc, LazyLock};
 use tokio::runtime::Runtime;
 
-/// A place in an object store: all objects below a prefix.
+/// A folder in an object store: all objects below a prefix.
 #[derive(Clone, Debug)]
 pub struct Bucket {
     address: BucketAddress,
@@ -123,7 +123,7 @@ impl Bucket {
         &self.address
     }
 
-    /// A place below this one.
+    /// A folder below this one.
     pub fn below(&self, name: &str) -> Bucket {
         Bucket {
             address: self.named(name),
@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn objects_are_read_in_parts() {
-        let (place, bucket) = folder(&[("large", 600 << 10), ("a/small", 3), ("empty", 0)]);
+        let (files, bucket) = folder(&[("large", 600 << 10), ("a/small", 3), ("empty", 0)]);
         let listed = bucket.list().unwrap().objects;
         assert_eq!(
             listed
@@ -395,7 +395,7 @@ mod tests {
                 .flat_map(|part| part.bytes.clone())
                 .collect();
             assert!(
-                whole == std::fs::read(place.path().join(&object.name)).unwrap(),
+                whole == std::fs::read(files.path().join(&object.name)).unwrap(),
                 "{}",
                 object.name
             );
@@ -405,7 +405,7 @@ mod tests {
 
     #[test]
     fn object_larger_than_listed_is_an_error() {
-        let (_place, bucket) = folder(&[("a", 30)]);
+        let (_folder, bucket) = folder(&[("a", 30)]);
         let mut listed = bucket.list().unwrap().objects;
         listed[0].size = 29;
         let error = bucket
@@ -417,7 +417,7 @@ mod tests {
 
     #[test]
     fn object_is_read_up_to_limit() {
-        let (_place, bucket) = folder(&[("a", 3 << 20)]);
+        let (_folder, bucket) = folder(&[("a", 3 << 20)]);
         assert_eq!(bucket.read("a", 3 << 20).unwrap().0.len(), 3 << 20);
         let error = |largest: u64| bucket.read("a", largest).unwrap_err().to_string();
         assert!(
@@ -434,13 +434,13 @@ mod tests {
 
     #[test]
     fn only_the_version_that_was_read_is_deleted() {
-        let (place, bucket) = folder(&[("a", 3)]);
+        let (files, bucket) = folder(&[("a", 3)]);
         let (_, read) = bucket.read("a", 10).unwrap();
         assert_eq!(
             bucket.object("a").unwrap().map(|object| object.etag),
             Some(read.clone())
         );
-        std::fs::write(place.path().join("a"), "changed").unwrap();
+        std::fs::write(files.path().join("a"), "changed").unwrap();
         assert!(matches!(
             bucket.delete("a", &read),
             Err(BucketError::Changed(_))
@@ -448,14 +448,14 @@ mod tests {
         let now = bucket.object("a").unwrap().unwrap();
         bucket.delete("a", &now.etag).unwrap();
         assert_eq!(
-            (bucket.object("a").unwrap(), place.path().join("a").exists()),
+            (bucket.object("a").unwrap(), files.path().join("a").exists()),
             (None, false)
         );
     }
 
     #[test]
     fn object_is_created_once_and_replaced() {
-        let (place, bucket) = folder(&[("b/old", 3)]);
+        let (files, bucket) = folder(&[("b/old", 3)]);
         let etag = bucket.below("b").create("new", b"1".to_vec()).unwrap();
         assert_eq!(
             bucket.object("b/new").unwrap().map(|object| object.etag),
@@ -466,7 +466,7 @@ mod tests {
             Err(BucketError::Exists(_))
         ));
         bucket.put("b/new", b"22".to_vec()).unwrap();
-        assert_eq!(std::fs::read(place.path().join("b/new")).unwrap(), b"22");
+        assert_eq!(std::fs::read(files.path().join("b/new")).unwrap(), b"22");
         assert_eq!(
             bucket
                 .below("b/new")

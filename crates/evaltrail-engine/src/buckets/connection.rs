@@ -119,7 +119,7 @@ fn client(options: &ClientOptions) -> reqwest::Result<Client> {
 }
 
 impl BucketConnection {
-    /// The limit for the head of an answer to a request with a body of `uploads` bytes, the part of it that has passed, and
+    /// The limit for the headers of an answer to a request with a body of `uploads` bytes, the part of it that has passed, and
     /// the kind of the error after it.
     fn limit(&self, uploads: usize) -> (Duration, Duration, HttpErrorKind) {
         let upload = Duration::from_secs((uploads / SLOWEST) as u64);
@@ -133,8 +133,12 @@ impl BucketConnection {
         }
     }
 
-    /// Waits for the head of an answer to a request with a body of `uploads` bytes.
-    async fn head(&self, uploads: usize, answer: impl Future<Output = StoreAnswer>) -> StoreAnswer {
+    /// Waits for the headers of an answer to a request with a body of `uploads` bytes.
+    async fn headers(
+        &self,
+        uploads: usize,
+        answer: impl Future<Output = StoreAnswer>,
+    ) -> StoreAnswer {
         let (limit, passed, kind) = self.limit(uploads);
         let waited = tokio::time::timeout(limit.saturating_sub(passed), answer).await;
         waited.unwrap_or_else(|_| Err(RequestRefusal::Silent(limit).into_error(kind)))
@@ -146,7 +150,7 @@ impl HttpService for BucketConnection {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let (is_listing, is_get) = (is_listing(&request), request.method() == Method::GET);
         let uploads = request.body().content_length();
-        let answer = self.head(uploads, self.client.call(request)).await?;
+        let answer = self.headers(uploads, self.client.call(request)).await?;
         self.has_answered.store(true, Ordering::Relaxed);
         if let Some(host) = http::redirect_host(answer.status(), answer.headers()) {
             return Err(RequestRefusal::Redirect(host).into_error(HttpErrorKind::Unknown));

@@ -120,7 +120,7 @@ pub(super) async fn read_parts(
     let each = |(name, address, size): (String, BucketAddress, u64)| {
         let (store, sender) = (store.clone(), sender.clone());
         async move {
-            let read = send_parts(&*store.objects, (&name, &address, size), &sender).await;
+            let read = send_parts(&*store.objects, &name, &address, size, &sender).await;
             read.or_else(|error| send(&sender, (name, Err(error))))
         }
     };
@@ -133,7 +133,9 @@ pub(super) async fn read_parts(
 /// Reads an object and sends its parts.
 async fn send_parts(
     store: &dyn ObjectStore,
-    (name, address, size): (&str, &BucketAddress, u64),
+    name: &str,
+    address: &BucketAddress,
+    size: u64,
     sender: &SyncSender<Arrived>,
 ) -> Result<(), BucketError> {
     let too_large = || {

@@ -234,8 +234,8 @@ fn agent_table(
                 .count()
                 + 1
         });
-        let place = line.map_or(String::new(), |line| format!("line {line}: "));
-        ConfigProblem(format!("{place}[agents.{name}]: {why}"))
+        let position = line.map_or(String::new(), |line| format!("line {line}: "));
+        ConfigProblem(format!("{position}[agents.{name}]: {why}"))
     })
 }
 
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_name_the_place() {
+    fn mistakes_name_the_line() {
         let said = |text: &str| ConfigFile::parse(text, Path::new("/w")).unwrap_err().0;
         assert!(
             said("[columns]\nquestion = \"prompt\"")

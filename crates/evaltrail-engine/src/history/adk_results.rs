@@ -1,6 +1,6 @@
 //! The attempts of a result of ADK, with the parts of their cases that it does not record.
 
-use super::place::place;
+use super::find_case::find_case;
 use crate::store::read_text_file;
 use evaltrail_core::domain::{
     Attempt, AttemptKey, AttemptRecords, Derivation, EndedAttempt, EvalCase, InMemory, Status,
@@ -67,7 +67,7 @@ impl<'a> CasesOfSet<'a> {
     pub(super) fn get(&mut self, eval_id: &str) -> Option<(usize, Arc<EvalCase>)> {
         if !self.read.contains_key(eval_id) {
             let found = self.file.and_then(|file| {
-                let at = place(file, eval_id, "")?;
+                let at = find_case(file, eval_id, "")?;
                 Some((at, Arc::new(file.case(at).ok()?)))
             });
             self.read.insert(eval_id.to_string(), found);

@@ -15,14 +15,14 @@ use std::sync::Arc;
 
 /// The run that a result of ADK is the result of. `sets` are the files that it can belong to. Errors: the file cannot be
 /// read.
-pub(super) fn run_of_result(head: &RunSummary, sets: &[HistorySet]) -> Result<RunState, String> {
+pub(super) fn run_of_result(run: &RunSummary, sets: &[HistorySet]) -> Result<RunState, String> {
     let RunSource::Adk {
         app_dir, set_id, ..
-    } = &head.source
+    } = &run.source
     else {
         return Err("it is not a result of ADK".into());
     };
-    let file = open_result(&head.path).map(Arc::new)?;
+    let file = open_result(&run.path).map(Arc::new)?;
     let set = matching(sets, app_dir, set_id).first().copied();
     let mut cases = CasesOfSet::new(set.map(|set| set.file));
     // Cases in the order of their file; those that are no longer in it come last.
@@ -30,14 +30,14 @@ pub(super) fn run_of_result(head: &RunSummary, sets: &[HistorySet]) -> Result<Ru
     let mut first: HashMap<&str, usize> = HashMap::new();
     for (at, entry) in file.entries.iter().enumerate() {
         let first = *first.entry(&entry.eval_id).or_insert(at);
-        let place = cases
+        let position = cases
             .get(&entry.eval_id)
-            .map_or(usize::MAX, |(place, _)| place);
-        entries.entry((place, first)).or_default().push(at);
+            .map_or(usize::MAX, |(position, _)| position);
+        entries.entry((position, first)).or_default().push(at);
     }
     let (mut planned, mut finished) = (PlannedCases::default(), FinishedAttempts::default());
     let (mut criteria, mut repeat): (Vec<Criterion>, u32) = (Vec::new(), 1);
-    for (case, ((place, _), of_case)) in entries.into_iter().enumerate() {
+    for (case, ((position, _), of_case)) in entries.into_iter().enumerate() {
         let eval_id = file.entries[of_case[0]].eval_id.as_str();
         let now = cases.get(eval_id).map(|(_, case)| case);
         let mut content = String::new();
@@ -48,13 +48,17 @@ pub(super) fn run_of_result(head: &RunSummary, sets: &[HistorySet]) -> Result<Ru
             };
             let ended = ended_attempt(&file, at, key, now.clone(), InMemory::Summary);
             if let Ok(attempt) = ended.read() {
-                content = content_of(&attempt, now.as_deref().zip(set), place);
+                content = content_of(&attempt, now.as_deref().zip(set), position);
                 add_criteria(&mut criteria, &attempt);
             }
             repeat = repeat.max(key.attempt);
             finished.push(Arc::new(ended));
         }
-        let index = if place == usize::MAX { case } else { place };
+        let index = if position == usize::MAX {
+            case
+        } else {
+            position
+        };
         let case = PlannedCase {
             set: 0,
             index,
@@ -65,8 +69,8 @@ pub(super) fn run_of_result(head: &RunSummary, sets: &[HistorySet]) -> Result<Ru
         planned.push(case).map_err(|error| error.to_string())?;
     }
     let plan = RunPlan {
-        run_id: head.run_id.clone(),
-        started: head.started.clone(),
+        run_id: run.run_id.clone(),
+        started: run.started.clone(),
         commit: None,
         sets: vec![planned_set(app_dir, set_id, set, criteria)],
         cases: planned,
@@ -80,11 +84,11 @@ pub(super) fn run_of_result(head: &RunSummary, sets: &[HistorySet]) -> Result<Ru
 }
 
 /// The content hash of the case if it is known to be the present one; else a hash of what the result records of it.
-fn content_of(attempt: &Attempt, now: Option<(&EvalCase, &HistorySet)>, place: usize) -> String {
+fn content_of(attempt: &Attempt, now: Option<(&EvalCase, &HistorySet)>, position: usize) -> String {
     if let Some((case, set)) = now
         && reevaluated_attempt(attempt, case, &[]).is_none()
     {
-        return set.file.content_hash(place);
+        return set.file.content_hash(position);
     }
     let recorded = serde_json::to_vec(&(&attempt.expected, &attempt.rubrics)).unwrap_or_default();
     format!("adk-{}", fingerprint(&[&recorded]))

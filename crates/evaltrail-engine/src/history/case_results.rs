@@ -1,6 +1,6 @@
 //! The latest results of cases, compared with the cases as they are now: re-evaluated where a case was edited after its run.
 
-use super::latest::{CASES_AT_LEAST, CasePlace, PastResult};
+use super::latest::{CASES_AT_LEAST, CaseLocation, PastResult};
 use evaltrail_core::domain::{Attempt, Derivation, EndedAttempt, RunBy, RunRef, Status, Variant};
 use evaltrail_core::formats::{Notes, SetFile};
 use evaltrail_core::metrics::reevaluated_attempt;
@@ -48,36 +48,36 @@ pub fn case_results(
     past: &[PastResult],
 ) -> Vec<CaseResult> {
     // The newest run comes last and replaces older ones.
-    let mut latest: Vec<Option<(&PastResult, CasePlace)>> = vec![None; file.len()];
+    let mut latest: Vec<Option<(&PastResult, CaseLocation)>> = vec![None; file.len()];
     for results in past.chunk_by(|a, b| Arc::ptr_eq(&a.origin, &b.origin)) {
         if results[0].origin.file != *path {
             continue;
         }
         let is_version = digest.is_some_and(|digest| results[0].is_of_version(file, digest));
-        let found: Vec<Option<CasePlace>> = results
+        let found: Vec<Option<CaseLocation>> = results
             .par_iter()
             .with_min_len(CASES_AT_LEAST)
             .map(|result| result.search(file, is_version))
             .collect();
         let found = results.iter().zip(found);
-        for (result, place) in found.filter(|(result, _)| result.turn().is_none()) {
-            if let Some(place) = place {
-                latest[place.index] = Some((result, place));
+        for (result, location) in found.filter(|(result, _)| result.turn().is_none()) {
+            if let Some(location) = location {
+                latest[location.index] = Some((result, location));
             }
         }
     }
-    let of = |(result, place): (&PastResult, CasePlace)| {
-        let is_same = || place.is_unchanged || result.is_same_content(file, place.index);
+    let of = |(result, location): (&PastResult, CaseLocation)| {
+        let is_same = || location.is_unchanged || result.is_same_content(file, location.index);
         let again = match has_no_variants(notes, result) && is_same() {
             true => None,
-            false => reevaluate(file, notes, place.index, &result.attempts),
+            false => reevaluate(file, notes, location.index, &result.attempts),
         };
         let (edited, attempts) = match again {
             Some(attempts) => (true, attempts),
             None => (false, result.attempts.clone()),
         };
         CaseResult {
-            index: place.index,
+            index: location.index,
             run: result.origin.run.clone(),
             attempts,
             edited,

@@ -4,7 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "it reads what evaltrail wrote")]
 
 use super::outcomes::OutcomesCache;
-use crate::history::read_head::read_head;
+use crate::history::read_summary::read_summary;
 use crate::history::{RunSource, RunSummary};
 use crate::store::{
     AppFolders, RunKey, RunLabel, baseline_run_id, fingerprint, read_run_labels, run_folders,
@@ -44,7 +44,8 @@ pub struct History {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct IndexedRun {
     stamp: Vec<(u64, u128)>,
-    head: RunSummary,
+    #[serde(rename = "head")]
+    run: RunSummary,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -57,11 +58,11 @@ struct IndexFile {
 
 impl History {
     /// Finds the runs of a workspace. Runs that changed after the index was written are read again. `app_dirs` are the agents' folders, where ADK stores its results.
-    pub fn open(root: &Path, app_dirs: &[PathBuf], places: Option<&AppFolders>) -> History {
+    pub fn open(root: &Path, app_dirs: &[PathBuf], app_folders: Option<&AppFolders>) -> History {
         let mut unreadable: Vec<(PathBuf, String)> = Vec::new();
-        let key = places.and_then(|places| open_key(places, &mut unreadable));
+        let key = app_folders.and_then(|app_folders| open_key(app_folders, &mut unreadable));
         let key_id = key.as_ref().map(RunKey::id).unwrap_or_default();
-        let index = places.map(|places| index_path(places, root));
+        let index = app_folders.map(|app_folders| index_path(app_folders, root));
         let cache = index
             .as_deref()
             .map(|index| OutcomesCache::new(index, &key_id));
@@ -83,7 +84,7 @@ impl History {
                 known.keys().for_each(|path| cache.remove(path));
             }
         }
-        let mut runs: Vec<RunSummary> = entries.into_iter().map(|entry| entry.head).collect();
+        let mut runs: Vec<RunSummary> = entries.into_iter().map(|entry| entry.run).collect();
         remove_copies(&mut runs);
         sort_newest_first(&mut runs);
         mark_merged(&mut runs);
@@ -99,17 +100,17 @@ impl History {
 
     /// The runs that are signed with this user's key, newest first.
     pub fn ours(&self) -> impl Iterator<Item = &RunSummary> {
-        self.runs.iter().filter(|head| head.is_ours())
+        self.runs.iter().filter(|run| run.is_ours())
     }
 }
 
 /// Opens the key that signs runs. An error is added to `unreadable`.
-fn open_key(places: &AppFolders, unreadable: &mut Vec<(PathBuf, String)>) -> Option<RunKey> {
+fn open_key(app_folders: &AppFolders, unreadable: &mut Vec<(PathBuf, String)>) -> Option<RunKey> {
     let failed = |error: io::Error| {
         let why = format!("the key that signs runs: {error}; all runs count as foreign");
-        unreadable.push((places.data.clone(), why));
+        unreadable.push((app_folders.data.clone(), why));
     };
-    RunKey::open(places).map_err(failed).ok()
+    RunKey::open(app_folders).map_err(failed).ok()
 }
 
 /// The runs of evaltrail, and the result files of ADK, each of these with the folder of its agent. Folders that cannot be
@@ -165,10 +166,10 @@ struct UnreadRun<'a> {
 impl UnreadRun<'_> {
     /// The entry of the run, or the error with its path.
     fn read(self, key: Option<&RunKey>) -> Either<IndexedRun, (PathBuf, String)> {
-        match read_head(&self.path, self.app_dir, key) {
-            Ok(head) => Either::Left(IndexedRun {
+        match read_summary(&self.path, self.app_dir, key) {
+            Ok(run) => Either::Left(IndexedRun {
                 stamp: self.stamp,
-                head,
+                run,
             }),
             Err(error) => Either::Right((self.path, error)),
         }
@@ -198,9 +199,9 @@ fn take_unchanged<'a>(
 /// Removes the files that evaltrail wrote for ADK at the end of a run that is there too. A file without the id of its run is
 /// from an older version: it was written after the run started.
 fn remove_copies(runs: &mut Vec<RunSummary>) {
-    let is_copy = |head: &RunSummary| {
+    let is_copy = |summary: &RunSummary| {
         matches!(
-            head.source,
+            summary.source,
             RunSource::Adk {
                 by_evaltrail: true,
                 ..
@@ -210,13 +211,13 @@ fn remove_copies(runs: &mut Vec<RunSummary>) {
     if !runs.iter().any(is_copy) {
         return;
     }
-    let started = |head: &RunSummary| unix_seconds(&head.started).unwrap_or(f64::MIN);
+    let started = |summary: &RunSummary| unix_seconds(&summary.started).unwrap_or(f64::MIN);
     let own: HashMap<String, f64> = runs
         .iter()
-        .filter(|head| head.is_evaltrail())
-        .map(|head| (head.run_id.clone(), started(head)))
+        .filter(|summary| summary.is_evaltrail())
+        .map(|summary| (summary.run_id.clone(), started(summary)))
         .collect();
-    runs.retain(|head| match &head.source {
+    runs.retain(|summary| match &summary.source {
         RunSource::Adk {
             by_evaltrail: true,
             copied_run: Some(run),
@@ -226,7 +227,7 @@ fn remove_copies(runs: &mut Vec<RunSummary>) {
             by_evaltrail: true,
             copied_run: None,
             ..
-        } => own.values().all(|began| *began > started(head)),
+        } => own.values().all(|began| *began > started(summary)),
         _ => true,
     });
 }
@@ -235,18 +236,18 @@ fn remove_copies(runs: &mut Vec<RunSummary>) {
 /// are sorted, the newest first.
 fn mark_merged(runs: &mut [RunSummary]) {
     let mut merged: HashSet<String> = HashSet::new();
-    for head in runs {
+    for run in runs {
         let all = |ids: &[String]| !ids.is_empty() && ids.iter().all(|id| merged.contains(id));
-        head.is_in_merged =
-            (head.shard.is_some() && merged.contains(&head.run_id)) || all(&head.merged);
-        if head.is_ours() {
-            merged.extend(head.merged.iter().cloned());
+        run.is_in_merged =
+            (run.shard.is_some() && merged.contains(&run.run_id)) || all(&run.merged);
+        if run.is_ours() {
+            merged.extend(run.merged.iter().cloned());
         }
     }
 }
 
 fn sort_newest_first(runs: &mut Vec<RunSummary>) {
-    let times = runs.drain(..).map(|head| (time_of(&head), head));
+    let times = runs.drain(..).map(|run| (time_of(&run), run));
     let mut timed: Vec<(f64, RunSummary)> = times.collect();
     timed.sort_by(|(a_time, a), (b_time, b)| {
         b.number
@@ -256,28 +257,28 @@ fn sort_newest_first(runs: &mut Vec<RunSummary>) {
     // The user's own runs are in the order in which they were recorded. If their times contradict it, because the clock
     // was wrong, a run counts as no newer than the one that was recorded after it.
     let mut latest = f64::INFINITY;
-    for (time, _) in timed.iter_mut().filter(|(_, head)| head.is_ours()) {
+    for (time, _) in timed.iter_mut().filter(|(_, run)| run.is_ours()) {
         latest = latest.min(*time);
         *time = latest;
     }
     // The sort is stable: runs with equal times stay in this order.
     timed.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    runs.extend(timed.into_iter().map(|(_, head)| head));
+    runs.extend(timed.into_iter().map(|(_, run)| run));
 }
 
 /// When a run started. A foreign run comes last, because it must not hide the user's own runs.
-fn time_of(head: &RunSummary) -> f64 {
-    match head.source {
+fn time_of(run: &RunSummary) -> f64 {
+    match run.source {
         RunSource::Evaltrail {
             is_foreign: true, ..
         } => f64::MIN,
-        _ => unix_seconds(&head.started).unwrap_or(f64::MIN),
+        _ => unix_seconds(&run.started).unwrap_or(f64::MIN),
     }
 }
 
-fn index_path(places: &AppFolders, root: &Path) -> PathBuf {
+fn index_path(app_folders: &AppFolders, root: &Path) -> PathBuf {
     let id = fingerprint(&[root.as_os_str().as_encoded_bytes()]);
-    places
+    app_folders
         .cache
         .join("history")
         .join(format!("{}.json", &id[..16]))
@@ -293,7 +294,7 @@ fn read_index(path: &Path, key: &str) -> HashMap<PathBuf, IndexedRun> {
         .unwrap_or_default();
     entries
         .into_iter()
-        .map(|entry| (entry.head.path.clone(), entry))
+        .map(|entry| (entry.run.path.clone(), entry))
         .collect()
 }
 
@@ -355,7 +356,7 @@ mod tests {
     use crate::history::SetResults;
     use evaltrail_core::domain::Totals;
 
-    fn head(run_id: &str, started: &str, number: u64, source: RunSource) -> RunSummary {
+    fn run(run_id: &str, started: &str, number: u64, source: RunSource) -> RunSummary {
         RunSummary {
             run_id: run_id.into(),
             path: run_id.into(),
@@ -398,15 +399,15 @@ mod tests {
             is_foreign: true,
         };
         let mut runs = vec![
-            head("first", "2026-01-01T00:00:00Z", 1, ours()),
-            head("adk before", "2025-12-31T00:00:00Z", 0, adk()),
-            head("second", "2036-01-01T00:00:00Z", 2, ours()),
-            head("planted", "2040-01-01T00:00:00Z", 0, foreign),
-            head("third", "2026-01-03T00:00:00Z", 3, ours()),
-            head("adk after", "2026-01-04T00:00:00Z", 0, adk()),
+            run("first", "2026-01-01T00:00:00Z", 1, ours()),
+            run("adk before", "2025-12-31T00:00:00Z", 0, adk()),
+            run("second", "2036-01-01T00:00:00Z", 2, ours()),
+            run("planted", "2040-01-01T00:00:00Z", 0, foreign),
+            run("third", "2026-01-03T00:00:00Z", 3, ours()),
+            run("adk after", "2026-01-04T00:00:00Z", 0, adk()),
         ];
         sort_newest_first(&mut runs);
-        let order: Vec<&str> = runs.iter().map(|head| head.run_id.as_str()).collect();
+        let order: Vec<&str> = runs.iter().map(|run| run.run_id.as_str()).collect();
         assert_eq!(
             order,
             [
@@ -418,12 +419,12 @@ mod tests {
                 "planted"
             ]
         );
-        runs.push(head("last", "2001-01-01T00:00:00Z", 4, ours()));
+        runs.push(run("last", "2001-01-01T00:00:00Z", 4, ours()));
         sort_newest_first(&mut runs);
         let of_ours: Vec<&str> = runs
             .iter()
-            .filter(|head| head.is_ours())
-            .map(|head| head.run_id.as_str())
+            .filter(|run| run.is_ours())
+            .map(|run| run.run_id.as_str())
             .collect();
         assert_eq!(of_ours, ["last", "third", "second", "first"]);
     }
@@ -444,21 +445,21 @@ mod tests {
             criteria_id: 0,
         };
         let mut runs = vec![
-            head("run", "2026-01-02T00:00:00Z", 1, ours()),
-            head("copy", "2026-01-02T00:00:01Z", 0, copy(Some("run"))),
-            head(
+            run("run", "2026-01-02T00:00:00Z", 1, ours()),
+            run("copy", "2026-01-02T00:00:01Z", 0, copy(Some("run"))),
+            run(
                 "copy of another",
                 "2026-01-02T00:00:02Z",
                 0,
                 copy(Some("removed")),
             ),
-            head(
+            run(
                 "later, without the id",
                 "2026-01-02T00:00:03Z",
                 0,
                 copy(None),
             ),
-            head(
+            run(
                 "earlier, without the id",
                 "2026-01-01T00:00:00Z",
                 0,
@@ -466,7 +467,7 @@ mod tests {
             ),
         ];
         remove_copies(&mut runs);
-        let left: Vec<&str> = runs.iter().map(|head| head.run_id.as_str()).collect();
+        let left: Vec<&str> = runs.iter().map(|run| run.run_id.as_str()).collect();
         assert_eq!(left, ["run", "copy of another", "earlier, without the id"]);
     }
 }

@@ -1,8 +1,8 @@
 //! The latest result of every case, with its run, as it was stored.
 
 use super::adk_results::{CasesOfSet, ended_attempt, open_result};
+use super::find_case::find_case;
 use super::index::History;
-use super::place::place;
 use super::run_summary::{RunSource, RunSummary};
 use crate::store::{RunKey, load_run_with};
 use evaltrail_core::domain::{AttemptKey, EndedAttempt, InMemory, PlannedSet, RunBy, RunRef};
@@ -83,7 +83,7 @@ pub struct FoundCase {
 
 /// Where a case is in a file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct CasePlace {
+pub(super) struct CaseLocation {
     pub(super) index: usize,
     /// Whether its content is the same as when it was run. If not, it is not known.
     pub(super) is_unchanged: bool,
@@ -94,10 +94,10 @@ impl PastResult {
     /// file [is the version that was run](PastResult::is_of_version).
     pub fn find_in(&mut self, file: &Arc<SetFile>, is_version: bool) {
         let found = self.search(file, is_version);
-        self.found = found.map(|place| FoundCase {
+        self.found = found.map(|location| FoundCase {
             file: file.clone(),
-            index: place.index,
-            is_same: place.is_unchanged || self.is_content_of(file, place.index),
+            index: location.index,
+            is_same: location.is_unchanged || self.is_content_of(file, location.index),
         });
     }
 
@@ -119,11 +119,11 @@ impl PastResult {
     }
 
     /// Where the case is in a file.
-    pub(super) fn search(&self, file: &SetFile, is_version: bool) -> Option<CasePlace> {
+    pub(super) fn search(&self, file: &SetFile, is_version: bool) -> Option<CaseLocation> {
         let planned = self.planned_in(file).filter(|_| is_version);
         let is_unchanged = planned.is_some();
-        let index = planned.or_else(|| place(file, &self.eval_id, &self.content))?;
-        Some(CasePlace {
+        let index = planned.or_else(|| find_case(file, &self.eval_id, &self.content))?;
+        Some(CaseLocation {
             index,
             is_unchanged,
         })
@@ -135,10 +135,10 @@ impl PastResult {
     }
 
     /// The position of the case in a version of its file.
-    pub fn place_in(&self, file: &Arc<SetFile>) -> Option<usize> {
+    pub fn position_in(&self, file: &Arc<SetFile>) -> Option<usize> {
         match &self.found {
             Some(found) if Arc::ptr_eq(&found.file, file) => Some(found.index),
-            _ => place(file, &self.eval_id, &self.content),
+            _ => find_case(file, &self.eval_id, &self.content),
         }
     }
 
@@ -187,21 +187,21 @@ impl History {
             .map(|(_, error)| error.clone())
             .collect();
         let mut budget = MAX_READ;
-        for head in &self.runs {
-            if found.is_complete_for(head, sets) {
+        for run in &self.runs {
+            if found.is_complete_for(run, sets) {
                 continue;
             }
-            let size = size_of(head);
+            let size = size_of(run);
             // The newest run is read whatever its size: when that is done, it has summaries.
-            if size > budget && (budget < MAX_READ || head.is_foreign()) {
+            if size > budget && (budget < MAX_READ || run.is_foreign()) {
                 // Older results must not be shown as the latest. A foreign run can be skipped: it hides no others.
-                if head.is_foreign() {
+                if run.is_foreign() {
                     continue;
                 }
                 break;
             }
             budget = budget.saturating_sub(size);
-            let read = results_of(head, sets, self.key.as_ref(), in_memory);
+            let read = results_of(run, sets, self.key.as_ref(), in_memory);
             unreadable.extend(read.unreadable);
             found.add_all(read.results);
         }
@@ -214,11 +214,11 @@ impl History {
 }
 
 /// The number of bytes to read for the results of a run: the size of its summaries if there are any, else of its journal.
-fn size_of(head: &RunSummary) -> u64 {
+fn size_of(run: &RunSummary) -> u64 {
     let size = |file: PathBuf| std::fs::metadata(file).map(|meta| meta.len()).ok();
-    match head.is_evaltrail() {
-        true => size(head.path.join("summaries")).or_else(|| size(head.path.join("journal.jsonl"))),
-        false => size(head.path.clone()),
+    match run.is_evaltrail() {
+        true => size(run.path.join("summaries")).or_else(|| size(run.path.join("journal.jsonl"))),
+        false => size(run.path.clone()),
     }
     .unwrap_or(0)
 }
@@ -240,8 +240,8 @@ type OpenCases = FxHashMap<u64, usize>;
 impl FoundResults {
     fn search(history: &History, sets: &[HistorySet]) -> FoundResults {
         let mut about: HashSet<&Path> = HashSet::new();
-        for head in &history.runs {
-            match &head.source {
+        for run in &history.runs {
+            match &run.source {
                 RunSource::Evaltrail { sets, .. } => {
                     about.extend(sets.iter().map(|counted| counted.path.as_path()));
                 }
@@ -300,10 +300,10 @@ impl FoundResults {
     }
 
     /// Whether this run and older ones cannot add results for the files of this run.
-    fn is_complete_for(&self, head: &RunSummary, sets: &[HistorySet]) -> bool {
+    fn is_complete_for(&self, run: &RunSummary, sets: &[HistorySet]) -> bool {
         // A file that is not among the sets is no longer in this workspace.
         let complete = |path: &Path| self.open.get(path).is_none_or(FxHashMap::is_empty);
-        match &head.source {
+        match &run.source {
             RunSource::Evaltrail { sets, .. } => sets.iter().all(|counted| complete(&counted.path)),
             RunSource::Adk {
                 app_dir, set_id, ..
@@ -366,17 +366,17 @@ pub(super) fn matching<'a>(
 }
 
 fn results_of(
-    head: &RunSummary,
+    run: &RunSummary,
     sets: &[HistorySet],
     key: Option<&RunKey>,
     in_memory: InMemory,
 ) -> PastResults {
-    let read = match &head.source {
-        RunSource::Evaltrail { .. } => of_run(head, sets, key, in_memory),
+    let read = match &run.source {
+        RunSource::Evaltrail { .. } => of_run(run, sets, key, in_memory),
         RunSource::Adk {
             app_dir, set_id, ..
         } => match matching(sets, app_dir, set_id).first() {
-            Some(set) => of_adk(head, set, in_memory),
+            Some(set) => of_adk(run, set, in_memory),
             None => Ok(Vec::new()),
         },
     };
@@ -387,19 +387,19 @@ fn results_of(
     // A run that was removed since it was listed has no results.
     match read {
         Ok(results) => results.into(),
-        Err(error) if head.path.exists() => failed(error),
+        Err(error) if run.path.exists() => failed(error),
         Err(_) => PastResults::default(),
     }
 }
 
 fn of_run(
-    head: &RunSummary,
+    summary: &RunSummary,
     sets: &[HistorySet],
     key: Option<&RunKey>,
     in_memory: InMemory,
 ) -> Result<Vec<PastResult>, String> {
-    let run = load_run_with(&head.path, key, in_memory)
-        .map_err(|error| format!("{}: {error}", head.path.display()))?;
+    let run = load_run_with(&summary.path, key, in_memory)
+        .map_err(|error| format!("{}: {error}", summary.path.display()))?;
     let (state, plan) = (&run.state, &run.state.plan);
     // The index may be outdated.
     let by = if run.is_signed {
@@ -409,7 +409,7 @@ fn of_run(
     };
     let reference = Arc::new(RunRef {
         by,
-        ..head.run_ref()
+        ..summary.run_ref()
     });
     let known: HashSet<&Path> = sets.iter().map(|set| set.path.as_path()).collect();
     let origin = |set: &PlannedSet| {
@@ -440,19 +440,19 @@ fn of_run(
 
 /// Errors: the file cannot be read.
 fn of_adk(
-    head: &RunSummary,
+    run: &RunSummary,
     set: &HistorySet,
     in_memory: InMemory,
 ) -> Result<Vec<PastResult>, String> {
-    let file = open_result(&head.path).map(Arc::new)?;
-    let origin = ResultOrigin::new(&set.path, Arc::new(head.run_ref()));
+    let file = open_result(&run.path).map(Arc::new)?;
+    let origin = ResultOrigin::new(&set.path, Arc::new(run.run_ref()));
     let mut cases = CasesOfSet::new(Some(set.file));
     let mut found: Vec<PastResult> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut positions: HashMap<String, usize> = HashMap::new();
     for (at, entry) in file.entries.iter().enumerate() {
         let eval_id = entry.eval_id.clone();
         let case = cases.get(&eval_id).map(|(_, case)| case);
-        let place = *places.entry(eval_id.clone()).or_insert_with(|| {
+        let position = *positions.entry(eval_id.clone()).or_insert_with(|| {
             let (origin, content, attempts) = (origin.clone(), String::new(), Vec::new());
             found.push(PastResult {
                 origin,
@@ -468,7 +468,7 @@ fn of_adk(
             case: at,
             attempt: entry.attempt,
         };
-        found[place]
+        found[position]
             .attempts
             .push(Arc::new(ended_attempt(&file, at, key, case, in_memory)));
     }
@@ -517,8 +517,8 @@ mod tests {
         let file = rows("");
         let known = result(&file, "a", 0);
         assert!(known.is_of_version(&file, "d"));
-        let place = known.search(&file, true).unwrap();
-        assert_eq!((place.index, place.is_unchanged), (0, true));
+        let location = known.search(&file, true).unwrap();
+        assert_eq!((location.index, location.is_unchanged), (0, true));
         assert!(!known.is_of_version(&file, "e"), "other bytes");
         assert!(!known.is_of_version(&file, ""), "of an unknown digest");
         let other = rows("reference=other");
@@ -526,8 +526,8 @@ mod tests {
             !known.is_of_version(&other, "d"),
             "another column is the reference"
         );
-        let place = known.search(&other, false).unwrap();
-        assert_eq!((place.index, place.is_unchanged), (0, false));
+        let location = known.search(&other, false).unwrap();
+        assert_eq!((location.index, location.is_unchanged), (0, false));
     }
 
     /// A plan can claim any position, and a position after the last case has the id that nothing has.

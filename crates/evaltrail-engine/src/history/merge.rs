@@ -31,7 +31,8 @@ pub struct MergedRun {
 /// shards that are in a complete merged run: they are left out if there are others, unless `paths` names them.
 pub fn merge_shards(
     paths: &[PathBuf],
-    (workspace, run_id): (&Path, &str),
+    workspace: &Path,
+    run_id: &str,
     merged_before: &HashSet<String>,
     key: Option<RunKey>,
 ) -> Result<MergedRun, MergeError> {
@@ -60,7 +61,8 @@ pub fn merge_shards(
 /// shard one after the other. `part` is the plan of the shard.
 pub fn merge_one_shard(
     folder: &Path,
-    (workspace, run_id): (&Path, &str),
+    workspace: &Path,
+    run_id: &str,
     part: &RunPlan,
     key: Option<RunKey>,
 ) -> Result<MergedRun, MergeError> {

@@ -86,16 +86,16 @@ impl MergeSource<'_> {
         let attempts: Vec<(&AttemptKey, &FoundAttempt)> = self.attempts.iter().collect();
         for some in attempts.chunks(AT_ONCE) {
             let line = |(key, found): &(&AttemptKey, &FoundAttempt)| {
-                let place = found.attempt.recorded_at().ok_or("it has no record")?;
-                let line = journals[found.shard].line(place)?;
+                let position = found.attempt.recorded_at().ok_or("it has no record")?;
+                let line = journals[found.shard].line(position)?;
                 Ok((line, **key))
             };
             let lines = some
                 .par_iter()
                 .map(line)
                 .collect::<Result<Vec<_>, String>>();
-            let places = folder.append_lines(&lines.map_err(MergeError::Shards)?)?;
-            for ((key, found), at) in some.iter().zip(places) {
+            let positions = folder.append_lines(&lines.map_err(MergeError::Shards)?)?;
+            for ((key, found), at) in some.iter().zip(positions) {
                 let ended = Arc::new(found.attempt.moved(**key, at, &records));
                 // Without the summaries, the journal is read.
                 summaries = summaries

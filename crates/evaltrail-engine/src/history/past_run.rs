@@ -43,22 +43,23 @@ pub struct PastSet {
 impl History {
     /// Reads a run. A result of ADK is the result of one of `sets`, or of a set that is no longer there. Errors: for example
     /// that the run was removed in the meantime.
-    pub fn load(&self, head: &RunSummary, sets: &[HistorySet]) -> Result<LoadedRun, String> {
-        match &head.source {
+    pub fn load(&self, run: &RunSummary, sets: &[HistorySet]) -> Result<LoadedRun, String> {
+        match &run.source {
             RunSource::Evaltrail { .. } => {
-                load_run_with(&head.path, self.key.as_ref(), InMemory::Whole)
+                load_run_with(&run.path, self.key.as_ref(), InMemory::Whole)
                     .map_err(|error| error.to_string())
             }
-            RunSource::Adk { .. } => run_of_result(head, sets)
-                .map(|state| LoadedRun::of_result(head.path.clone(), state)),
+            RunSource::Adk { .. } => {
+                run_of_result(run, sets).map(|state| LoadedRun::of_result(run.path.clone(), state))
+            }
         }
     }
 
     /// Reads a run with its cases, like [`History::load`].
-    pub fn past_run(&self, head: &RunSummary, sets: &[HistorySet]) -> Result<PastRun, String> {
-        match &head.source {
+    pub fn past_run(&self, summary: &RunSummary, sets: &[HistorySet]) -> Result<PastRun, String> {
+        match &summary.source {
             RunSource::Evaltrail { .. } => {
-                let run = load_run_with(&head.path, self.key.as_ref(), InMemory::Whole);
+                let run = load_run_with(&summary.path, self.key.as_ref(), InMemory::Whole);
                 let run = run.map_err(|error| error.to_string())?;
                 // The index may be outdated.
                 let by = if run.is_signed {
@@ -68,7 +69,7 @@ impl History {
                 };
                 let reference = RunRef {
                     by,
-                    ..head.run_ref()
+                    ..summary.run_ref()
                 };
                 let (sets, damaged) = (sets_of_run(&run.state), run.damaged);
                 let not_run = run.state.count_outstanding();
@@ -80,9 +81,9 @@ impl History {
                 })
             }
             RunSource::Adk { .. } => {
-                let sets = sets_of_run(&run_of_result(head, sets)?);
+                let sets = sets_of_run(&run_of_result(summary, sets)?);
                 Ok(PastRun {
-                    run: Arc::new(head.run_ref()),
+                    run: Arc::new(summary.run_ref()),
                     sets,
                     not_run: 0,
                     damaged: 0,

@@ -1,4 +1,4 @@
-//! Runs of shards that machines uploaded to one place: what earlier ones already did, and how far each shard is.
+//! Runs of shards that machines uploaded to one address: what earlier ones already did, and how far each shard is.
 
 use super::shard_runs::{ShardRun, shards_below};
 use crate::store::{RunKey, fingerprint};
@@ -72,9 +72,9 @@ pub fn done_by_earlier_runs(folder: &Path, whole: &[u8], shard: Shard) -> DoneCa
             let case = attempt.key.case;
             let is_failure =
                 attempt.status != Status::Passed && plan.cases.quarantine(case).is_none();
-            let place = (plan.cases.set_of(case), plan.cases.index_in_file(case));
+            let position = (plan.cases.set_of(case), plan.cases.index_in_file(case));
             attempts
-                .entry(place)
+                .entry(position)
                 .or_default()
                 .insert(attempt.key.attempt, is_failure);
         }

@@ -4,7 +4,7 @@ use super::adk_results::open_result;
 use super::index::{History, stamp_of};
 use super::latest::{HistorySet, matching};
 use super::outcomes::{RunOutcomes, SetOutcomes};
-use super::read_head::attempts_of_result;
+use super::read_summary::attempts_of_result;
 use super::run_summary::{RunSource, RunSummary};
 use crate::store::load_run;
 use rayon::prelude::*;
@@ -18,37 +18,37 @@ impl History {
     /// The outcomes of runs, which are read at the same time.
     pub(super) fn read_together<'a>(
         &self,
-        heads: &[&'a RunSummary],
+        runs: &[&'a RunSummary],
         sets: &[HistorySet],
     ) -> Vec<(&'a RunSummary, Result<OutcomesByFile, String>)> {
-        let outcomes_of = |head: &'a RunSummary| {
+        let outcomes_of = |run: &'a RunSummary| {
             (
-                head,
-                self.outcomes_of(head)
-                    .map(|outcomes| by_file(head, outcomes, sets)),
+                run,
+                self.outcomes_of(run)
+                    .map(|outcomes| by_file(run, outcomes, sets)),
             )
         };
-        heads.par_iter().copied().map(outcomes_of).collect()
+        runs.par_iter().copied().map(outcomes_of).collect()
     }
 
     /// The outcomes of a run, from the cache or from the run. Errors: it cannot be read any more.
-    fn outcomes_of(&self, head: &RunSummary) -> Result<RunOutcomes, String> {
-        let app_dir = match &head.source {
+    fn outcomes_of(&self, summary: &RunSummary) -> Result<RunOutcomes, String> {
+        let app_dir = match &summary.source {
             RunSource::Adk { app_dir, .. } => Some(app_dir.as_path()),
             RunSource::Evaltrail { .. } => None,
         };
-        let stamp = stamp_of(&head.path, app_dir.is_some());
+        let stamp = stamp_of(&summary.path, app_dir.is_some());
         let stored = self
             .cache
             .as_ref()
-            .and_then(|cache| cache.read(&head.path, &stamp));
+            .and_then(|cache| cache.read(&summary.path, &stamp));
         if let Some(stored) = stored {
             return Ok(stored);
         }
         let outcomes = match app_dir {
             None => {
-                let run = load_run(&head.path, self.key.as_ref())
-                    .map_err(|error| format!("{}: {error}", head.path.display()))?;
+                let run = load_run(&summary.path, self.key.as_ref())
+                    .map_err(|error| format!("{}: {error}", summary.path.display()))?;
                 // The index may be outdated.
                 if run.is_signed {
                     RunOutcomes::of_run(&run.state)
@@ -57,19 +57,19 @@ impl History {
                 }
             }
             Some(_) => {
-                RunOutcomes::of_result(&attempts_of_result(&Arc::new(open_result(&head.path)?)))
+                RunOutcomes::of_result(&attempts_of_result(&Arc::new(open_result(&summary.path)?)))
             }
         };
         if let Some(cache) = &self.cache {
-            cache.write(&head.path, &stamp, &outcomes);
+            cache.write(&summary.path, &stamp, &outcomes);
         }
         Ok(outcomes)
     }
 }
 
 /// The outcomes with the files that they belong to.
-fn by_file(head: &RunSummary, outcomes: RunOutcomes, sets: &[HistorySet]) -> OutcomesByFile {
-    let of_adk = match &head.source {
+fn by_file(run: &RunSummary, outcomes: RunOutcomes, sets: &[HistorySet]) -> OutcomesByFile {
+    let of_adk = match &run.source {
         RunSource::Evaltrail { .. } => None,
         RunSource::Adk {
             app_dir, set_id, ..

@@ -39,8 +39,8 @@ pub struct ResumedRun {
 /// for which permissions were checked; only the attempts that ended are taken from the run. Foreign runs are ignored.
 pub fn unfinished(history: &History, plan: &RunPlan) -> Resume {
     let mut near = None;
-    for head in history.ours().filter(|head| !head.is_finished()) {
-        let RunSource::Evaltrail { sets, .. } = &head.source else {
+    for summary in history.ours().filter(|summary| !summary.is_finished()) {
+        let RunSource::Evaltrail { sets, .. } = &summary.source else {
             continue;
         };
         if !sets
@@ -49,27 +49,27 @@ pub fn unfinished(history: &History, plan: &RunPlan) -> Resume {
         {
             continue;
         }
-        let Ok(stored) = load_plan(&head.path, history.key.as_ref()) else {
+        let Ok(stored) = load_plan(&summary.path, history.key.as_ref()) else {
             continue;
         };
         if !stored.is_signed {
             continue;
         }
         if let Err(why) = same_cases(&stored.plan, plan) {
-            near = near.or(Some(format!("run {}: {why}", head.run_id)));
+            near = near.or(Some(format!("run {}: {why}", summary.run_id)));
             continue;
         }
         let decisive = decisive_differences(&stored.plan, plan);
         if !decisive.is_empty() {
-            return Resume::Differs(head.run_id.clone(), decisive);
+            return Resume::Differs(summary.run_id.clone(), decisive);
         }
-        match reopened(&head.path, history, plan) {
+        match reopened(&summary.path, history, plan) {
             Ok(Some(run)) => {
                 return Resume::Run(Box::new(run), other_differences(&stored.plan, plan));
             }
             // The run was finished or replaced in the meantime.
             Ok(None) => {}
-            Err(error) if error.is_taken() => return Resume::Taken(head.run_id.clone()),
+            Err(error) if error.is_taken() => return Resume::Taken(summary.run_id.clone()),
             Err(error) => near = near.or(Some(error.to_string())),
         }
     }

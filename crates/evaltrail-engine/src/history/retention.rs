@@ -19,31 +19,31 @@ pub struct RunLimits {
 /// not merged yet, do not count. The newest run, and the newest one of all cases of each set, are not removed because of their
 /// size. Runs that are being written or cannot be removed are skipped. ADK's results are never removed.
 pub fn remove_old_runs(history: &History, limits: RunLimits) -> Vec<RunSummary> {
-    let is_pinned = |head: &RunSummary| {
+    let is_pinned = |run: &RunSummary| {
         history
             .labels
-            .get(&head.run_id)
+            .get(&run.run_id)
             .is_some_and(|label| label.pinned)
     };
     let is_needed =
-        |head: &&RunSummary| is_pinned(head) || (head.shard.is_some() && !head.is_in_merged);
-    let others = history.ours().filter(|head| !is_needed(head));
+        |run: &&RunSummary| is_pinned(run) || (run.shard.is_some() && !run.is_in_merged);
+    let others = history.ours().filter(|run| !is_needed(run));
     let mut whole_sets: HashSet<&Path> = HashSet::new();
     let (mut size, mut removed) = (0, Vec::new());
-    for (at, head) in others.enumerate() {
-        let is_newest = is_newest_with_all_cases(head, &mut whole_sets) || at == 0;
-        size += run_size(&head.path);
+    for (at, run) in others.enumerate() {
+        let is_newest = is_newest_with_all_cases(run, &mut whole_sets) || at == 0;
+        size += run_size(&run.path);
         let is_too_much = limits.bytes.is_some_and(|most| size > most) && !is_newest;
-        if (at >= limits.runs || is_too_much) && matches!(remove_run(&head.path), Ok(true)) {
-            removed.push(head.clone());
+        if (at >= limits.runs || is_too_much) && matches!(remove_run(&run.path), Ok(true)) {
+            removed.push(run.clone());
         }
     }
     removed
 }
 
 /// Whether a run has all cases of a set that is not among `whole_sets`, the sets of newer runs; adds its own.
-fn is_newest_with_all_cases<'a>(head: &'a RunSummary, whole_sets: &mut HashSet<&'a Path>) -> bool {
-    let RunSource::Evaltrail { sets, .. } = &head.source else {
+fn is_newest_with_all_cases<'a>(run: &'a RunSummary, whole_sets: &mut HashSet<&'a Path>) -> bool {
+    let RunSource::Evaltrail { sets, .. } = &run.source else {
         return false;
     };
     let whole = sets.iter().filter(|set| set.is_whole == Some(true));

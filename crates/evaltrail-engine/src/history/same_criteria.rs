@@ -26,7 +26,7 @@ impl RunSummary {
 
     /// Whether a metric was computed in another way than in another run, as far as that is known of both.
     pub fn has_other_scoring(&self, other: &RunSummary, set: &Path, metric: &str) -> bool {
-        let scoring = |head: &RunSummary| head.set(set)?.scoring.get(metric).copied();
+        let scoring = |run: &RunSummary| run.set(set)?.scoring.get(metric).copied();
         scoring(self)
             .zip(scoring(other))
             .is_some_and(|(a, b)| a != b)

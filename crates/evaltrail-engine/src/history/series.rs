@@ -121,7 +121,7 @@ struct SeriesBuilder {
     /// The criteria of each of them.
     criteria: Vec<CriteriaNumbers<usize>>,
     /// Positions in `series`, by set as displayed and metric.
-    places: HashMap<(String, Option<String>), usize>,
+    positions: HashMap<(String, Option<String>), usize>,
 }
 
 impl SeriesBuilder {
@@ -135,7 +135,7 @@ impl SeriesBuilder {
         let key = (set.shown.clone(), metric.map(str::to_string));
         let (series, criteria) = (&mut self.series, &mut self.criteria);
         let at = *self
-            .places
+            .positions
             .entry(key)
             .or_insert_with_key(|(shown, metric)| {
                 let (shown, metric, path) = (shown.clone(), metric.clone(), set.path.clone());
@@ -195,14 +195,14 @@ pub fn collect_series(history: &History, sets: &[ListedSet], folder: &Path) -> V
         .enumerate()
         .map(|(at, set)| (set.path.as_path(), at))
         .collect();
-    for (run, head) in history
+    for (run, summary) in history
         .runs
         .iter()
         .enumerate()
         .rev()
-        .filter(|(_, head)| head.is_in_trends())
+        .filter(|(_, summary)| summary.is_in_trends())
     {
-        for set in sets_of_run(head, sets, &positions, folder) {
+        for set in sets_of_run(summary, sets, &positions, folder) {
             let totals = set.results.totals;
             if let Some(value) = set.results.pass_rate {
                 let point = SeriesPoint {
@@ -238,12 +238,12 @@ pub fn collect_series(history: &History, sets: &[ListedSet], folder: &Path) -> V
 
 /// The sets of a run of which all cases were run, as far as it is known.
 fn sets_of_run<'a>(
-    head: &'a RunSummary,
+    run: &'a RunSummary,
     sets: &[ListedSet],
     positions: &HashMap<&Path, usize>,
     folder: &Path,
 ) -> Vec<SetOfRun<'a>> {
-    match &head.source {
+    match &run.source {
         RunSource::Evaltrail { sets: counted, .. } => {
             let of = |one: &'a SetCount| SetOfRun {
                 at: positions

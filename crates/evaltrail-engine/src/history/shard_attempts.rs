@@ -18,7 +18,7 @@ pub(super) fn attempts_of(
     shards: &[ShardRun],
     whole: &RunPlan,
 ) -> Result<BTreeMap<AttemptKey, FoundAttempt>, MergeError> {
-    let place: HashMap<(usize, usize), usize> = whole
+    let cases_of_whole: HashMap<(usize, usize), usize> = whole
         .cases
         .iter()
         .enumerate()
@@ -38,7 +38,7 @@ pub(super) fn attempts_of(
                     "{path}: it repeats cases more often than its plan says"
                 )));
             }
-            let at = place
+            let at = cases_of_whole
                 .get(&(cases.set_of(case), cases.index_in_file(case)))
                 .copied();
             let is_same = |at: &usize| {

@@ -62,8 +62,8 @@ impl History {
             ..CaseTrends::default()
         };
         let mut criteria = HashMap::new();
-        for (head, outcomes) in newest.runs.into_iter().rev() {
-            trends.add_run(head, outcomes, &mut criteria);
+        for (run, outcomes) in newest.runs.into_iter().rev() {
+            trends.add_run(run, outcomes, &mut criteria);
         }
         trends
     }
@@ -79,21 +79,15 @@ impl History {
                 .collect(),
         };
         let mut count = 0;
-        let heads: Vec<&RunSummary> = self
-            .runs
-            .iter()
-            .filter(|head| head.is_in_trends())
-            .collect();
-        for (head, outcomes) in heads
+        let runs: Vec<&RunSummary> = self.runs.iter().filter(|run| run.is_in_trends()).collect();
+        for (run, outcomes) in runs
             .chunks(READ_TOGETHER)
-            .flat_map(|heads| self.read_together(heads, sets))
+            .flat_map(|runs| self.read_together(runs, sets))
         {
             let outcomes = match outcomes {
                 Ok(outcomes) => outcomes,
                 Err(error) => {
-                    newest
-                        .unreadable
-                        .extend(head.path.exists().then_some(error));
+                    newest.unreadable.extend(run.path.exists().then_some(error));
                     continue;
                 }
             };
@@ -105,7 +99,7 @@ impl History {
                 newest.is_complete = false;
                 break;
             }
-            newest.runs.push((head.clone(), outcomes));
+            newest.runs.push((run.clone(), outcomes));
         }
         newest
     }
@@ -115,12 +109,12 @@ impl CaseTrends {
     /// Adds the outcomes of a run that is newer than all others. `criteria` numbers the criteria of each file.
     fn add_run(
         &mut self,
-        head: RunSummary,
+        summary: RunSummary,
         outcomes: OutcomesByFile,
         criteria: &mut HashMap<PathBuf, CriteriaNumbers<usize>>,
     ) {
         let run = self.runs.len();
-        self.runs.push(head);
+        self.runs.push(summary);
         for (path, set) in outcomes {
             let is_other =
                 |a: &usize, b: &usize| self.runs[*a].has_other_criteria(&self.runs[*b], &path);
@@ -211,16 +205,16 @@ mod tests {
 
     #[test]
     fn trends_use_only_own_runs_with_any_cache() {
-        let place = tempfile::tempdir().unwrap();
-        let workspace = place.path().join("work");
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = folder.path().join("work");
         std::fs::create_dir(&workspace).unwrap();
         let home = |name: &str| AppFolders {
-            data: place.path().join(name),
-            cache: place.path().join(name).join("cache"),
-            config: place.path().join(name),
+            data: folder.path().join(name),
+            cache: folder.path().join(name).join("cache"),
+            config: folder.path().join(name),
         };
         let (ours, others) = (home("ours"), home("others"));
-        let key = |places: &AppFolders| RunKey::open(places).ok();
+        let key = |app_folders: &AppFolders| RunKey::open(app_folders).ok();
         record(
             &plan("first", &workspace, &["a", "b", "b"]),
             &workspace,
@@ -244,7 +238,7 @@ mod tests {
         let runs: Vec<_> = found
             .runs
             .iter()
-            .map(|head| (head.run_id.as_str(), head.commit.as_deref()))
+            .map(|summary| (summary.run_id.as_str(), summary.commit.as_deref()))
             .collect();
         assert_eq!(
             runs,

@@ -20,8 +20,17 @@ pub struct ModelEndpoint {
     pub key: Option<Secret>,
     /// Whether it is Vertex AI's evaluation service instead of a model.
     pub service: bool,
-    /// The Google Cloud project and location, for Vertex AI.
-    pub place: Option<(String, String)>,
+    /// The Google Cloud project, for Vertex AI.
+    pub vertex: Option<VertexProject>,
+}
+
+/// A Google Cloud project and the location whose API is used.
+#[derive(Clone, Debug, Default)]
+pub struct VertexProject {
+    /// The id of the project.
+    pub project: String,
+    /// The location, such as `us-central1`.
+    pub location: String,
 }
 
 const GEMINI_KEYS: &[&str] = &["GOOGLE_API_KEY", "GEMINI_API_KEY"];
@@ -97,7 +106,7 @@ pub(super) fn service(spec: &JudgeSpec, env: ReadVariable) -> Result<ModelEndpoi
             .filter(|_| spec.provider == Some(Provider::Vertex)),
         ..spec.clone()
     };
-    project_and_location(&cloud, env).map_err(|why| JudgeError::new(JudgeErrorKind::Setup, why))?;
+    vertex_project(&cloud, env).map_err(|why| JudgeError::new(JudgeErrorKind::Setup, why))?;
     Ok(ModelEndpoint {
         service: true,
         ..resolve(&cloud, SERVICE, env)?
@@ -151,8 +160,8 @@ pub fn resolve(
             "a key is not sent to {host} without encryption; use https://"
         )));
     }
-    let place = match known.provider {
-        Provider::Vertex => Some(project_and_location(spec, env).map_err(setup)?),
+    let vertex = match known.provider {
+        Provider::Vertex => Some(vertex_project(spec, env).map_err(setup)?),
         _ => None,
     };
     Ok(ModelEndpoint {
@@ -161,7 +170,7 @@ pub fn resolve(
         base,
         key,
         service: false,
-        place,
+        vertex,
     })
 }
 
@@ -253,8 +262,8 @@ fn address(
             GEMINI_KEYS.to_vec(),
         ),
         Provider::Vertex => {
-            let location = project_and_location(spec, env)
-                .map(|(_, location)| location)
+            let location = vertex_project(spec, env)
+                .map(|project| project.location)
                 .unwrap_or_default();
             (
                 from("GOOGLE_VERTEX_BASE_URL", &vertex_host(&location)),
@@ -294,10 +303,7 @@ pub(super) fn vertex_host(location: &str) -> String {
 }
 
 /// The Google Cloud project and location.
-pub(super) fn project_and_location(
-    spec: &JudgeSpec,
-    env: ReadVariable,
-) -> Result<(String, String), String> {
+pub(super) fn vertex_project(spec: &JudgeSpec, env: ReadVariable) -> Result<VertexProject, String> {
     let project = spec.project.clone().or_else(|| env("GOOGLE_CLOUD_PROJECT"));
     let location = spec
         .location
@@ -309,7 +315,7 @@ pub(super) fn project_and_location(
         (_, Some(location)) if !is_name(&location) => {
             Err(format!("{location:?} is not a Google Cloud location"))
         }
-        (Some(project), Some(location)) => Ok((project, location)),
+        (Some(project), Some(location)) => Ok(VertexProject { project, location }),
         (None, _) => Err(
             "Vertex AI needs a project: set GOOGLE_CLOUD_PROJECT, or project under [judge]".into(),
         ),
@@ -472,17 +478,17 @@ mod tests {
                 .unwrap_err()
                 .contains("GOOGLE_CLOUD_PROJECT")
         );
-        let place = [
+        let project = [
             ("GOOGLE_CLOUD_PROJECT", "p"),
             ("GOOGLE_CLOUD_LOCATION", "us-central1"),
         ];
         assert!(
-            at("vertex_ai/m", &place)
+            at("vertex_ai/m", &project)
                 .unwrap_err()
                 .contains("gcloud auth print-access-token")
         );
         assert!(
-            at("vertex_ai/m", &place[..1])
+            at("vertex_ai/m", &project[..1])
                 .unwrap_err()
                 .contains("needs a key")
         );

@@ -280,11 +280,12 @@ impl Judges {
             budget: &self.budget,
             ends: asking.ends,
         };
-        let question = (prompt, &settings);
         if self.answers.is_none() {
-            return Ok(request_response(&found, question, permission, is_usable)
-                .await
-                .0);
+            return Ok(
+                request_response(&found, prompt, &settings, permission, is_usable)
+                    .await
+                    .0,
+            );
         }
         let flight = self.flights.flight(&digest);
         let leader = match flight.role().await {
@@ -298,7 +299,8 @@ impl Judges {
         if let Some(cached) = self.cached(&digest, is_usable).await {
             return Ok(cached);
         }
-        let (response, usable) = request_response(&found, question, permission, is_usable).await;
+        let (response, usable) =
+            request_response(&found, prompt, &settings, permission, is_usable).await;
         if let Some(usable) = usable.clone() {
             self.keep(digest, usable).await;
         }
@@ -415,7 +417,8 @@ impl Judges {
 /// Sends a question. Returns the response, and a copy for the cache if it can be used.
 async fn request_response(
     model: &JudgeModel,
-    (prompt, settings): (Prompt<'_>, &Settings),
+    prompt: Prompt<'_>,
+    settings: &Settings,
     permission: RequestPermission<'_>,
     is_usable: &(dyn Fn(&str) -> bool + Sync),
 ) -> (SampleResponse, Option<CachedResponse>) {

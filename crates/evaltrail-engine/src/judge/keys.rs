@@ -11,7 +11,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Variables that select a project on Google Cloud. They are not secret.
-const PLACES: [&str; 3] = [
+const PROJECT_VARIABLES: [&str; 3] = [
     "GOOGLE_GENAI_USE_VERTEXAI",
     "GOOGLE_CLOUD_PROJECT",
     "GOOGLE_CLOUD_LOCATION",
@@ -33,7 +33,8 @@ impl ApiKeys {
         let own = spec.key_env.as_deref();
         let is_wanted = |name: &String| {
             let is_key = own == Some(name) || key_names().any(|key| key == name);
-            (is_key || PLACES.contains(&name.as_str())) && !ADDRESSES.contains(&name.as_str())
+            (is_key || PROJECT_VARIABLES.contains(&name.as_str()))
+                && !ADDRESSES.contains(&name.as_str())
         };
         // These values are shown in a confirmation: only names, so that none can pose as part of the text.
         let is_name = |value: &str| {
@@ -43,7 +44,7 @@ impl ApiKeys {
                     .all(|c| c.is_ascii_alphanumeric() || "-_.:".contains(c))
         };
         let is_usable = |name: &str, value: &str| {
-            !value.is_empty() && (!PLACES.contains(&name) || is_name(value))
+            !value.is_empty() && (!PROJECT_VARIABLES.contains(&name) || is_name(value))
         };
         let wanted = read_dotenv(text)
             .into_iter()
@@ -132,10 +133,11 @@ impl ApiKeys {
 
     /// The names of the variables, with their values (`NAME=value`) where they are not secret.
     pub fn describe(&self) -> Vec<String> {
-        let word = |(name, value): (&String, &Secret)| match PLACES.contains(&name.as_str()) {
-            true => format!("{name}={}", value.expose()),
-            false => name.clone(),
-        };
+        let word =
+            |(name, value): (&String, &Secret)| match PROJECT_VARIABLES.contains(&name.as_str()) {
+                true => format!("{name}={}", value.expose()),
+                false => name.clone(),
+            };
         self.values.iter().map(word).collect()
     }
 }

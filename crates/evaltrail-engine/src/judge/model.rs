@@ -419,7 +419,7 @@ mod tests {
             base: base.clone(),
             key: None,
             service: false,
-            place: None,
+            vertex: None,
         };
         JudgeModel::new(endpoint, &spec(0.0), limits).unwrap()
     }
@@ -571,8 +571,9 @@ mod tests {
             let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
             Url::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap()
         };
-        let closed = |head: &str| -> &'static str {
-            format!("HTTP/1.1 {head}\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{{}}").leak()
+        let closed = |status_line: &str| -> &'static str {
+            format!("HTTP/1.1 {status_line}\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{{}}")
+                .leak()
         };
         let silent = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let silent = (

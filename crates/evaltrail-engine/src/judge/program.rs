@@ -93,9 +93,9 @@ impl Programs {
             program.program.argv.join("\0"),
             program.program.cwd.display()
         );
-        let place = self.bridges.lock().await.entry(key).or_default().clone();
-        let mut place = place.lock().await;
-        let mut running = match place.take() {
+        let slot = self.bridges.lock().await.entry(key).or_default().clone();
+        let mut slot = slot.lock().await;
+        let mut running = match slot.take() {
             Some(running) => running,
             None => {
                 let mut argv = program.program.argv.clone();
@@ -104,7 +104,7 @@ impl Programs {
             }
         };
         let said = within(program, running.ask(request, secrets)).await?;
-        *place = Some(running);
+        *slot = Some(running);
         Ok(said)
     }
 }

@@ -103,11 +103,11 @@ mod tests {
                 let lines = BufReader::new(stream.try_clone().unwrap()).lines();
                 assert!(lines.map(Result::unwrap).any(|line| line.is_empty()));
                 let body = "prompt_template: Rate it";
-                let head = format!(
+                let headers = format!(
                     "HTTP/1.1 {status} x\r\nConnection: close\r\nContent-Length: {}",
                     body.len()
                 );
-                write!(stream, "{head}\r\n\r\n{body}").unwrap();
+                write!(stream, "{headers}\r\n\r\n{body}").unwrap();
             }
         };
         (host, std::thread::spawn(serve))

@@ -75,7 +75,7 @@ impl Judges {
         };
         let mut case = metric.of_case(evidence, &self.code_key);
         let mut replies = Replies::default();
-        let why = loop {
+        let (rule, why) = loop {
             match case.questions(&replies.answered) {
                 Ok(questions) if questions.is_empty() => {
                     return case.result(replies.answered, &to_judge.model, replies.spent);
@@ -95,12 +95,7 @@ impl Judges {
                 break (rule, message);
             }
         };
-        case.not_judged(
-            replies.answered,
-            &to_judge.model,
-            replies.spent,
-            (why.0, &why.1),
-        )
+        case.not_judged(replies.answered, &to_judge.model, replies.spent, rule, &why)
     }
 }
 

@@ -80,8 +80,8 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::TcpListener;
 
-    /// What the answer of a server with this head means.
-    async fn failure(head: &'static str) -> JudgeError {
+    /// What the answer of a server with this status line means. Headers may follow it.
+    async fn failure(status_line: &'static str) -> JudgeError {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let host = format!("http://{}/", listener.local_addr().unwrap());
         let served = std::thread::spawn(move || {
@@ -93,7 +93,7 @@ mod tests {
             }
             write!(
                 stream,
-                "HTTP/1.1 {head}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+                "HTTP/1.1 {status_line}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
             )
             .unwrap();
             String::from_utf8(request).unwrap()
@@ -110,7 +110,7 @@ mod tests {
 
     #[tokio::test]
     async fn transient_and_permanent_failures_differ() {
-        for (head, may_retry) in [
+        for (status_line, may_retry) in [
             ("408 x", true),
             ("429 x", true),
             ("500 x", true),
@@ -118,7 +118,11 @@ mod tests {
             ("403 x", false),
             ("404 x", false),
         ] {
-            assert_eq!(failure(head).await.may_retry(), may_retry, "{head}");
+            assert_eq!(
+                failure(status_line).await.may_retry(),
+                may_retry,
+                "{status_line}"
+            );
         }
         let error = failure("503 x\r\nRetry-After: 7").await;
         assert_eq!(error.retry_after, Some(Duration::from_secs(7)));

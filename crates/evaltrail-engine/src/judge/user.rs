@@ -366,8 +366,8 @@ mod tests {
                     request.extend_from_slice(&part[..read]);
                 }
                 let body = json!({"message": {"content": text}}).to_string();
-                let head = format!("Connection: close\r\nContent-Length: {}", body.len());
-                write!(stream, "HTTP/1.1 200 x\r\n{head}\r\n\r\n{body}").unwrap();
+                let headers = format!("Connection: close\r\nContent-Length: {}", body.len());
+                write!(stream, "HTTP/1.1 200 x\r\n{headers}\r\n\r\n{body}").unwrap();
             }
         });
         address

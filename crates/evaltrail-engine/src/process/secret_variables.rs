@@ -27,8 +27,8 @@ mod tests {
 
     #[test]
     fn only_paths_that_exist_are_no_secrets() {
-        let place = tempfile::tempdir().unwrap();
-        let file = place.path().join("key.json");
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("key.json");
         std::fs::write(&file, "{}").unwrap();
         let values = [
             file.display().to_string(),

@@ -87,9 +87,9 @@ fn metric_line(metric: &MetricSummary, paint: Paint) -> String {
         (Some(score), None) => format!(" {}", score_text(score)),
         _ => format!(" {}", metric.status.label()),
     };
-    let head = paint.status(
+    let metric_text = paint.status(
         metric.status,
         &format!("{}{number}", clean_line(&metric.metric)),
     );
-    format!("{head}  {}", clean_line(&metric.explanation))
+    format!("{metric_text}  {}", clean_line(&metric.explanation))
 }

@@ -18,14 +18,14 @@ pub(super) const REPORT: ReportFormat = ReportFormat {
 fn write_csv_report(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
     let metrics = metric_names(state);
     let mut writer = csv::Writer::from_writer(out);
-    let mut head: Vec<String> = REPORT_COLUMNS.iter().map(ToString::to_string).collect();
-    head.extend(metrics.iter().flat_map(|m| {
+    let mut header: Vec<String> = REPORT_COLUMNS.iter().map(ToString::to_string).collect();
+    header.extend(metrics.iter().flat_map(|m| {
         [
             text(&format!("{m}/score")),
             text(&format!("{m}/explanation")),
         ]
     }));
-    writer.write_record(&head)?;
+    writer.write_record(&header)?;
     for attempt in attempts_in_order(state) {
         writer.write_record(row(state, &attempt, &metrics)?)?;
     }

@@ -44,7 +44,7 @@ pub fn export_as_named(
     fill_output(to, |out| {
         let mut out = RecordedOutput::new(out);
         format.write_named(&state, EarlierRuns::default(), to, &mut out)?;
-        recorded = AppFolders::find().map_or(Ok(()), |places| out.record(&places));
+        recorded = AppFolders::find().map_or(Ok(()), |app_folders| out.record(&app_folders));
         Ok(())
     })?;
     Ok(ExportedFile {

@@ -4,8 +4,8 @@ use crate::config::is_agent_address;
 use evaltrail_core::domain::{AgentSpec, Gate, RunState, StubMode, clean_line};
 use std::collections::BTreeSet;
 
-/// The command for the workspace at `place`.
-pub fn rerun_of_plan(state: &RunState, place: &str) -> String {
+/// The command for `workspace`, which is named as in commands.
+pub fn rerun_of_plan(state: &RunState, workspace: &str) -> String {
     let is_scored = state
         .plan
         .sets
@@ -25,7 +25,7 @@ pub fn rerun_of_plan(state: &RunState, place: &str) -> String {
         judge_options(state),
         tools_options(state),
     );
-    format!("evaltrail {command} {place} --failed={run}{repeat}{gate}{agent}{judge}{tools}")
+    format!("evaltrail {command} {workspace} --failed={run}{repeat}{gate}{agent}{judge}{tools}")
 }
 
 /// The options for the judge, if it was not left to the criteria.

@@ -65,9 +65,8 @@ pub struct SummaryStyle {
     pub lists_all: bool,
 }
 
-/// The summary at the end of a run: metrics, failures, counts and the next commands. `place` is the workspace as commands name
-/// it; `rerun` is the command that runs the failures again.
-pub fn run_summary(state: &RunState, style: SummaryStyle, place: &str, rerun: &str) -> String {
+/// The summary at the end of a run: metrics, failures, counts and the next commands. `workspace` is named as in commands; `rerun` is the command that runs the failures again.
+pub fn run_summary(state: &RunState, style: SummaryStyle, workspace: &str, rerun: &str) -> String {
     let SummaryStyle {
         paint, verbosity, ..
     } = style;
@@ -121,7 +120,7 @@ pub fn run_summary(state: &RunState, style: SummaryStyle, place: &str, rerun: &s
         judged(state, paint),
         endings(state, paint),
         unrecorded(state, paint),
-        next_steps(state, paint, place, rerun)
+        next_steps(state, paint, workspace, rerun)
     )
 }
 
@@ -172,7 +171,7 @@ fn failures(state: &RunState, style: SummaryStyle) -> String {
     }
     let groups = listed_groups(&found);
     for group in groups.iter().take(limits.groups) {
-        list_group(state, &failed, group, (paint, limits), &mut out);
+        list_group(state, &failed, group, paint, limits, &mut out);
     }
     let more = groups
         .iter()
@@ -225,7 +224,8 @@ fn list_group(
     state: &RunState,
     failed: &[FailedCase],
     group: &ListedGroup,
-    (paint, limits): (Paint, Limits),
+    paint: Paint,
+    limits: Limits,
     out: &mut String,
 ) {
     let members = &group.members;
@@ -306,8 +306,8 @@ fn list<'a>(
     }
 }
 
-/// The run's id, and the commands that usually follow, for the workspace at `place`.
-fn next_steps(state: &RunState, paint: Paint, place: &str, rerun: &str) -> String {
+/// The run's id, and the commands that usually follow, for `workspace`.
+fn next_steps(state: &RunState, paint: Paint, workspace: &str, rerun: &str) -> String {
     let is_recorded = |attempt: Arc<EndedAttempt>| attempt.recorded_at().is_some();
     // A run without results is not kept, except for one of several machines.
     let is_kept = state.plan.options.shard.is_some() || state.plan.cases.is_empty();
@@ -318,9 +318,9 @@ fn next_steps(state: &RunState, paint: Paint, place: &str, rerun: &str) -> Strin
     let totals = state.totals;
     let mut lines = vec![format!("run {id}")];
     if totals.failed + totals.errored + totals.not_evaluated > 0 {
-        lines.push(match place {
+        lines.push(match workspace {
             "." => "explore: evaltrail".into(),
-            place => format!("explore: evaltrail {place}"),
+            workspace => format!("explore: evaltrail {workspace}"),
         });
         lines.push(format!("rerun:   {rerun}"));
     }
@@ -331,10 +331,10 @@ fn next_steps(state: &RunState, paint: Paint, place: &str, rerun: &str) -> Strin
         .iter()
         .any(|set| set.agent != AgentSpec::Saved);
     if totals.failed > 0 && is_edited {
-        let folder = if place == "." {
+        let folder = if workspace == "." {
             String::new()
         } else {
-            format!(" --in {place}")
+            format!(" --in {workspace}")
         };
         lines.push(format!("accept:  evaltrail accept {id}{folder}"));
     }
@@ -389,10 +389,10 @@ fn passes_by_k(passes: &RepeatedPasses, paint: Paint) -> String {
             .collect();
         format!("{name:8}{}\n", values.join(" "))
     };
-    let head: Vec<String> = shown.iter().map(|of| format!("{:>6}", of.k)).collect();
-    let head = paint.faint(&format!("{:8}{}", "k", head.join(" ")));
+    let header: Vec<String> = shown.iter().map(|of| format!("{:>6}", of.k)).collect();
+    let header = paint.faint(&format!("{:8}{}", "k", header.join(" ")));
     format!(
-        "{head}\n{}{}",
+        "{header}\n{}{}",
         row("pass@k", |of| of.pass_at),
         row("pass^k", |of| of.pass_hat)
     )
@@ -430,7 +430,7 @@ fn metric_table(state: &RunState, paint: Paint, verbosity: Verbosity) -> String 
         Verbosity::Verbose => cells.map(|cell| format!(" {cell:>7}")).concat(),
         Verbosity::Quiet | Verbosity::Normal => String::new(),
     };
-    let head = format!(
+    let header = format!(
         "{:width$}  {:>8} {:>7} {:>18}{}",
         "metric",
         "mean",
@@ -438,7 +438,7 @@ fn metric_table(state: &RunState, paint: Paint, verbosity: Verbosity) -> String 
         "valid/error/total",
         distribution(["min", "median", "p90", "p95"])
     );
-    let mut out = format!("\n{}\n", paint.faint(&head));
+    let mut out = format!("\n{}\n", paint.faint(&header));
     for of in &table {
         let behind = format!("{}/{}/{}", of.valid, of.errored, of.total);
         if of.valid == 0 {

@@ -49,13 +49,13 @@ fn write_metrics_table(state: &RunState, out: &mut dyn Write) -> io::Result<()> 
 fn write_metrics_csv(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
     let names = metric_names(state);
     let mut writer = csv::Writer::from_writer(out);
-    let head = std::iter::once(&REPORT_KEY)
+    let columns = std::iter::once(&REPORT_KEY)
         .chain(COLUMNS)
         .map(|name| cell_text(name));
     let of_metrics = names
         .iter()
         .flat_map(|name| [format!("{name}/score"), format!("{name}/explanation")]);
-    writer.write_record(head.chain(of_metrics.map(|name| cell_text(&name))))?;
+    writer.write_record(columns.chain(of_metrics.map(|name| cell_text(&name))))?;
     for attempt in attempts_in_order(state) {
         let row = row(&attempt, &names)?;
         let cells = row

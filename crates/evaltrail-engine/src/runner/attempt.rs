@@ -257,10 +257,10 @@ impl RunResources {
     fn leave_unscored(&self, attempt: &mut Attempt, why: &str) {
         let turns = attempt.actual.len();
         let criteria = &self.plan.set_of(attempt.key.case).criteria;
-        let why = (FindingRule::SpendingLimitReached, why);
+        let rule = FindingRule::SpendingLimitReached;
         attempt.metrics = criteria
             .iter()
-            .map(|criterion| without_responses(criterion, turns, why))
+            .map(|criterion| without_responses(criterion, turns, rule, why))
             .collect();
         attempt.status = case_status(&attempt.metrics);
         attempt.adk_status = adk_status(&attempt.metrics);
@@ -407,7 +407,8 @@ impl RunResources {
         let talking = self.run_conversation(
             agent.as_ref(),
             speaker,
-            (attempt, opening),
+            attempt,
+            opening,
             (&mut talk, &mut under_way),
             sink,
         );
@@ -435,7 +436,8 @@ impl RunResources {
         &self,
         agent: &dyn Agent,
         speaker: &UserTurns<'_>,
-        (attempt, opening): (&Attempt, &SessionOptions),
+        attempt: &Attempt,
+        opening: &SessionOptions,
         (talk, under_way): (&mut TryOutcome, &mut PartialTurn),
         sink: &mut impl ProgressSink,
     ) -> Result<Duration, Interruption> {
@@ -450,8 +452,9 @@ impl RunResources {
         talk.session_id = session.id().to_string();
         let taken = run_turns(
             session.as_mut(),
-            (speaker, &turn_budget),
-            (&opening.eval_id, &opening.tools),
+            speaker,
+            &turn_budget,
+            opening,
             &mut talk.turns,
             under_way,
             sink,

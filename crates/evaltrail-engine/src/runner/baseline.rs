@@ -81,19 +81,16 @@ pub fn unpin_run(workspace: &Workspace, run_id: &str) -> std::io::Result<String>
 pub fn name_run(workspace: &Workspace, run_id: &str, name: Option<&str>) -> Result<(), String> {
     if let Some(name) = name {
         let history = history_of(workspace);
-        let of_id = history
-            .runs
-            .iter()
-            .find(|head| head.run_id.starts_with(name));
+        let of_id = history.runs.iter().find(|run| run.run_id.starts_with(name));
         let is_other =
             |label: &RunLabel| label.run != run_id && label.name.as_deref() == Some(name);
-        let exists = |label: &RunLabel| history.runs.iter().any(|head| head.run_id == label.run);
+        let exists = |label: &RunLabel| history.runs.iter().any(|run| run.run_id == label.run);
         let other = history
             .labels
             .values()
             .find(|label| is_other(label) && exists(label));
         let why = run_name_error(name)
-            .or_else(|| of_id.map(|head| format!("the id of run {} begins with it", head.run_id)))
+            .or_else(|| of_id.map(|run| format!("the id of run {} begins with it", run.run_id)))
             .or_else(|| other.map(|label| format!("run {} has this name", label.run)));
         if let Some(why) = why {
             return Err(format!("{}: {why}", clean_line(name)));

@@ -2,7 +2,7 @@
 
 use super::chosen_cases::Selection;
 use super::past::past_results;
-use crate::history::{PastResult, PastResults, place};
+use crate::history::{PastResult, PastResults, find_case};
 use crate::workspace::{OpenSet, SetPath, Workspace, criteria_for, open_set, sources_changed_at};
 use evaltrail_core::domain::{
     CaseKey, Criterion, EndedAttempt, InMemory, JudgeUsage, RunBy, RunOptions, VerdictParsing,
@@ -169,7 +169,7 @@ fn changed_of(
     for result in
         of_set.filter(|result| matches!(result.origin.run.by, RunBy::Evaltrail | RunBy::Adk))
     {
-        if let Some(at) = place(file, &result.eval_id, &result.content) {
+        if let Some(at) = find_case(file, &result.eval_id, &result.content) {
             latest.insert(at, result);
         }
     }

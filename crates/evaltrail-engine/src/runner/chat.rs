@@ -48,7 +48,8 @@ pub fn tools_of_chat(workspace: &Workspace, agent_name: &str) -> ToolsSpec {
 /// why they cannot be.
 pub fn tools_of_chat_about(
     workspace: &Workspace,
-    (agent_name, spec): (&str, &AgentSpec),
+    agent_name: &str,
+    spec: &AgentSpec,
     set: &Path,
 ) -> Result<(ToolsSpec, AttemptTools), String> {
     let configured = workspace

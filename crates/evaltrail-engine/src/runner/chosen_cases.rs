@@ -1,6 +1,6 @@
 //! The cases of a set that a run contains.
 
-use crate::history::{CaseResult, place};
+use crate::history::{CaseResult, find_case};
 use crate::workspace::SetPath;
 use evaltrail_core::analysis::PassCount;
 use evaltrail_core::domain::{
@@ -22,7 +22,7 @@ pub(super) fn choose(file: &SetFile, selection: &Selection) -> Result<Vec<usize>
         Some(cases) => {
             let found: Vec<Option<usize>> = cases
                 .iter()
-                .map(|case| place(file, &case.eval_id, &case.content))
+                .map(|case| find_case(file, &case.eval_id, &case.content))
                 .collect();
             if let Some(at) = found.iter().position(Option::is_none) {
                 return Err(format!(

@@ -6,7 +6,9 @@
 )]
 
 use super::run_resources::ProgressSink;
-use crate::agents::{AgentError, ErrorKind, Session, Turn, TurnBudget, TurnOutcome};
+use crate::agents::{
+    AgentError, ErrorKind, Session, SessionOptions, Turn, TurnBudget, TurnOutcome,
+};
 use crate::judge::{JudgeError, JudgeErrorKind, Judges, SimulatedUser, SimulationKey};
 use crate::process::clock::Stopwatch;
 use crate::stubs::AttemptTools;
@@ -190,8 +192,9 @@ fn no_message(error: &JudgeError, turn: usize) -> Interruption {
 /// waiting for the agent's spans.
 pub(super) async fn run_turns(
     session: &mut dyn Session,
-    (speaker, turn_budget): (&UserTurns<'_>, &(dyn Fn() -> TurnBudget + Sync)),
-    (eval_id, tools): (&str, &AttemptTools),
+    speaker: &UserTurns<'_>,
+    turn_budget: &(dyn Fn() -> TurnBudget + Sync),
+    opening: &SessionOptions,
     done: &mut Vec<Invocation>,
     under_way: &mut PartialTurn,
     sink: &mut impl ProgressSink,
@@ -200,7 +203,7 @@ pub(super) async fn run_turns(
     loop {
         let began = Stopwatch::start();
         let before = speaker.spent().unwrap_or_default();
-        let user = speaker.next(eval_id, done).await;
+        let user = speaker.next(&opening.eval_id, done).await;
         sink.add_judge_usage(speaker.spent().unwrap_or_default().since(before));
         let Some(user) = user? else {
             return Ok(thought);
@@ -220,7 +223,7 @@ pub(super) async fn run_turns(
             budget: turn_budget(),
             streams: false,
         };
-        thought += run_turn_with(tools, session, asked, done, under_way, sink).await?;
+        thought += run_turn_with(&opening.tools, session, asked, done, under_way, sink).await?;
     }
 }
 

@@ -156,11 +156,8 @@ pub(super) fn collect_agents(
             .entry(name.clone())
             .or_insert_with(|| CollectedAgent::declaring(name.as_deref(), request.declared));
         agent.files += 1;
-        covered.is_unreadable |= agent.add_set(
-            (set, file),
-            (&past.results, request.ids),
-            &mut covered.notes,
-        );
+        covered.is_unreadable |=
+            agent.add_set(set, file, &past.results, request.ids, &mut covered.notes);
     }
     covered.unknown_ids = unknown.into_iter().cloned().collect();
     agents
@@ -194,8 +191,10 @@ impl CollectedAgent {
     /// out with a note. Returns whether something cannot be read.
     fn add_set(
         &mut self,
-        (set, file): (&SetPath, &SetFile),
-        (past, ids): (&[PastResult], &[String]),
+        set: &SetPath,
+        file: &SetFile,
+        past: &[PastResult],
+        ids: &[String],
         left_out: &mut Vec<String>,
     ) -> bool {
         let notes = read_notes(&set.path).unwrap_or_default();

@@ -60,9 +60,11 @@ impl ProgressSink for ProgressReporter {
 /// of the cases that this machine takes from it.
 pub(super) async fn execute(
     shared: Arc<RunResources>,
-    (outstanding_attempts, queue): (Vec<AttemptKey>, Option<Arc<CaseQueue>>),
+    outstanding_attempts: Vec<AttemptKey>,
+    queue: Option<Arc<CaseQueue>>,
     reports: mpsc::Sender<ExecutorMessage>,
-    (closing, judging_ends): (CancellationToken, CancellationToken),
+    closing: CancellationToken,
+    judging_ends: CancellationToken,
 ) {
     let mut pace = shared.plan.options.rate.map(pace_of);
     let is_computed = |key: &AttemptKey| {
@@ -158,7 +160,7 @@ impl StartedAttempts {
         );
         let slots: SlotPermits = Arc::new(Mutex::new(Some(slots)));
         let memory = AttemptMemory::new(&shared.agents.memory);
-        let ends = (cancel, self.judging_ends.clone());
+        let judging_ends = self.judging_ends.clone();
         let reporter = ProgressReporter {
             key,
             slots: slots.clone(),
@@ -169,7 +171,7 @@ impl StartedAttempts {
         };
         self.tasks.spawn(async move {
             let (recorded_tx, recorded_rx) = oneshot::channel();
-            let report = run_attempt(shared, ends, reporter, recorded_tx).await;
+            let report = run_attempt(shared, cancel, judging_ends, reporter, recorded_tx).await;
             let _ = reports.send(report).await;
             // The slots are released only now, so that no more attempts than allowed are ever shown at the same time.
             if let Ok(recorded) = recorded_rx.await
@@ -251,7 +253,8 @@ fn pace_of(rate: u32) -> tokio::time::Interval {
 /// Runs one attempt in a task of its own, so that a panic affects only this attempt.
 async fn run_attempt(
     shared: Arc<RunResources>,
-    (cancel, judging_ends): (CancellationToken, CancellationToken),
+    cancel: CancellationToken,
+    judging_ends: CancellationToken,
     mut reporter: ProgressReporter,
     recorded: oneshot::Sender<JournalStatus>,
 ) -> ExecutorMessage {

@@ -164,9 +164,9 @@ impl JournalThread {
             Err(_) => None,
         };
         match written {
-            Some(places) => {
+            Some(positions) => {
                 self.is_dirty = true;
-                let recorded = attempts.into_iter().zip(places);
+                let recorded = attempts.into_iter().zip(positions);
                 let ended = recorded
                     .map(|(attempt, at)| self.ended(attempt, at))
                     .collect();

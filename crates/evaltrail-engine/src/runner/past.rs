@@ -118,7 +118,7 @@ fn runs_with_size(workspace: &Workspace) -> io::Result<(usize, u64)> {
 
 /// `2 runs were removed, …`; `None` if none was.
 fn removed_text(removed: &[RunSummary], limits: RunLimits) -> Option<String> {
-    let oldest = removed.iter().map(|head| head.started.as_str()).min()?;
+    let oldest = removed.iter().map(|run| run.started.as_str()).min()?;
     let day = oldest.get(..10).unwrap_or(oldest);
     let runs = match removed.len() {
         1 => "1 run was".to_string(),
@@ -173,7 +173,7 @@ pub(super) fn results_before_shards(
     files: &[(&SetPath, &SetFile)],
 ) -> PastResults {
     let mut history = history_of(workspace);
-    history.runs.retain(|head| head.shard.is_none());
+    history.runs.retain(|run| run.shard.is_none());
     results_in(&history, workspace, files, InMemory::Summary)
 }
 
@@ -207,7 +207,7 @@ pub fn case_trends<'a>(
     files: impl FnOnce() -> Vec<(&'a SetPath, SetFile)>,
 ) -> CaseTrends {
     let history = history_of(workspace);
-    let has_adk = history.runs.iter().any(|head| !head.is_evaltrail());
+    let has_adk = history.runs.iter().any(|run| !run.is_evaltrail());
     let files = if has_adk { files() } else { Vec::new() };
     let sets: Vec<HistorySet> = files
         .iter()
@@ -220,10 +220,10 @@ pub fn case_trends<'a>(
 pub fn load_past_run(
     workspace: &Workspace,
     history: &History,
-    head: &RunSummary,
+    summary: &RunSummary,
 ) -> Result<LoadedRun, String> {
-    let mut run = with_sets(workspace, head, |sets| history.load(head, sets))??;
-    if !head.is_evaltrail() {
+    let mut run = with_sets(workspace, summary, |sets| history.load(summary, sets))??;
+    if !summary.is_evaltrail() {
         let plan = Arc::make_mut(&mut run.state.plan);
         for set in &mut plan.sets {
             set.file = SetPath::of_file(&set.path, &workspace.root).shown;
@@ -240,19 +240,19 @@ pub fn load_past_run(
 pub fn past_run(
     workspace: &Workspace,
     history: &History,
-    head: &RunSummary,
+    run: &RunSummary,
 ) -> Result<PastRun, String> {
-    with_sets(workspace, head, |sets| history.past_run(head, sets))?
+    with_sets(workspace, run, |sets| history.past_run(run, sets))?
 }
 
 /// Calls the function with the sets of the workspace, to one of which a result of ADK belongs. Error: that set cannot be
 /// opened.
 fn with_sets<T>(
     workspace: &Workspace,
-    head: &RunSummary,
+    run: &RunSummary,
     read: impl FnOnce(&[HistorySet]) -> T,
 ) -> Result<T, String> {
-    let RunSource::Adk { set_id, .. } = &head.source else {
+    let RunSource::Adk { set_id, .. } = &run.source else {
         return Ok(read(&[]));
     };
     let (mut opened, mut unreadable) = (Vec::new(), None);

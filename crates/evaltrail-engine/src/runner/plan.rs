@@ -5,7 +5,7 @@ use super::past::{past_results, results_before_shards, unreadable_text};
 use super::plan_set::SetPlanner;
 use super::request::Request;
 use super::shards::{CaseToSplit, SplitPlan, split};
-use crate::history::{CaseResult, PastResult, PastResults, case_results, place};
+use crate::history::{CaseResult, PastResult, PastResults, case_results, find_case};
 use crate::judge::JudgeGrant;
 use crate::runner::chosen_cases::quarantine_on;
 use crate::store::{AllShardsPlan, CaseQueue, MAX_ATTEMPTS};
@@ -186,8 +186,7 @@ impl PlannedSets {
         } = opened;
         let (set, file) = (self.plan.sets.len(), &open.file);
         if self.plan.options.shard.is_some() {
-            let known = (&notes, planner.past);
-            let cases = cases_to_split(&selection.set, &open, indices, known);
+            let cases = cases_to_split(&selection.set, &open, indices, &notes, planner.past);
             self.to_split.extend(cases);
         }
         for &index in indices {
@@ -288,7 +287,8 @@ fn cases_to_split(
     set: &SetPath,
     open: &OpenSet,
     indices: &[usize],
-    (notes, past): (&Notes, &[PastResult]),
+    notes: &Notes,
+    past: &[PastResult],
 ) -> Vec<CaseToSplit> {
     let file = &open.file;
     let results = if past.is_empty() {
@@ -345,7 +345,7 @@ fn earlier_attempts(
     let mut attempts: HashMap<usize, u32> = HashMap::new();
     let of = |(file, key, attempt): &(PathBuf, CaseKey, Arc<EndedAttempt>)| {
         let set = set_of(file)?;
-        let case = *at.get(&(set, place(&sets[set], &key.eval_id, &key.content)?))?;
+        let case = *at.get(&(set, find_case(&sets[set], &key.eval_id, &key.content)?))?;
         let number = attempts.entry(case).or_default();
         *number += 1;
         Some((

@@ -86,12 +86,12 @@ pub fn add_missing_answers(
     // The plan of the newest run says which variables are secret.
     let mut plan: Option<Arc<RunPlan>> = None;
     let history = history_of(workspace);
-    for head in history
+    for summary in history
         .ours()
-        .filter(|head| head.set(set).is_some())
+        .filter(|summary| summary.set(set).is_some())
         .take(RUNS_SEARCHED)
     {
-        let Ok(state) = history.load(head, &[]).map(|run| run.state) else {
+        let Ok(state) = history.load(summary, &[]).map(|run| run.state) else {
             continue;
         };
         plan.get_or_insert_with(|| state.plan.clone());

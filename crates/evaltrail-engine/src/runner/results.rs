@@ -34,8 +34,8 @@ pub(super) fn write_results(state: &RunState) -> Vec<String> {
             continue;
         }
         let is_stored = storage_app(&set.path).is_some_and(|stored| stored == app_dir);
-        let of = (app, set.id.as_str(), state.plan.run_id.as_str());
-        if let Err(why) = write_one((app_dir, is_stored), of, &attempts) {
+        let run_id = &state.plan.run_id;
+        if let Err(why) = write_one(app_dir, is_stored, app, &set.id, run_id, &attempts) {
             warnings.push(format!("no result file for {}: {why}", set.file));
         }
     }
@@ -44,8 +44,11 @@ pub(super) fn write_results(state: &RunState) -> Vec<String> {
 
 /// Writes a result. `is_stored` tells whether the folder is that of an application in an object store.
 fn write_one(
-    (app_dir, is_stored): (&Path, bool),
-    (app, set_id, run_id): (&str, &str, &str),
+    app_dir: &Path,
+    is_stored: bool,
+    app: &str,
+    set_id: &str,
+    run_id: &str,
     attempts: &[Arc<EndedAttempt>],
 ) -> Result<(), String> {
     // The older formats use a path as the id, which ADK refuses to save.

@@ -71,7 +71,7 @@ pub fn start(mut prepared: PreparedRun, resumed: Option<ResumedRun>, workspace: 
         journal,
         remove_at_end,
         warnings,
-    } = record_run(opened, &state, (is_kept, is_shard));
+    } = record_run(opened, &state, is_kept, is_shard);
     // What a shard does not record is lost for the others.
     let (outstanding_attempts, queue) = match is_shard && journal.is_none() {
         true => (Vec::new(), None),
@@ -108,9 +108,11 @@ pub fn start(mut prepared: PreparedRun, resumed: Option<ResumedRun>, workspace: 
     };
     let attempts = execute(
         shared.clone(),
-        (outstanding_attempts, queue),
+        outstanding_attempts,
+        queue,
         reports,
-        (closing, judging_ends),
+        closing,
+        judging_ends,
     );
     tokio::spawn(warn_and_run(shared, dispatcher, warnings, attempts));
     Run {
@@ -162,7 +164,8 @@ fn resources_of(
     state: &RunState,
     ends: RequestCancellation,
 ) -> RunResources {
-    let answers = AppFolders::find().map(|places| JudgeResponseCache::below(places.answers()));
+    let answers =
+        AppFolders::find().map(|app_folders| JudgeResponseCache::below(app_folders.answers()));
     let judges = Judges::new(&state.plan.judge, answers)
         .with_grant(prepared.grant)
         .with_cancellation(ends);
@@ -188,7 +191,8 @@ struct RecordedRun {
 fn record_run(
     opened: Result<RunFolder, JournalError>,
     state: &RunState,
-    (is_kept, is_shard): (bool, bool),
+    is_kept: bool,
+    is_shard: bool,
 ) -> RecordedRun {
     let unsigned = opened
         .as_ref()
@@ -207,11 +211,11 @@ fn record_run(
 }
 
 fn unsigned_text() -> String {
-    let data = AppFolders::find().map(|places| places.data.display().to_string());
-    let place =
+    let data = AppFolders::find().map(|app_folders| app_folders.data.display().to_string());
+    let folder =
         data.unwrap_or_else(|| "the data folder, which this platform does not define".into());
     format!(
-        "the run is not signed, so --resume and --failed will ignore it: cannot write to {place}"
+        "the run is not signed, so --resume and --failed will ignore it: cannot write to {folder}"
     )
 }
 

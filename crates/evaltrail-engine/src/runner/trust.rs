@@ -179,15 +179,15 @@ fn connect_question(workspace: &Workspace, what: &str, url: &str) -> TrustQuesti
 /// The question for a Python agent. The permission applies to the current content of its module.
 fn python_question(workspace: &Workspace, function: &str, program: &ProgramSpec) -> TrustQuestion {
     let line = format!("{}, which imports {function}", program.command_line(is_set));
-    let place = function
+    let module = function
         .rsplit_once(':')
-        .map_or(function, |(place, _)| place);
-    if !place.ends_with(".py") {
-        return start_question(workspace, line, program, Some(place));
+        .map_or(function, |(module, _)| module);
+    if !module.ends_with(".py") {
+        return start_question(workspace, line, program, Some(module));
     }
     // A file among the arguments counts with its content.
     let mut with_file = program.clone();
-    with_file.argv.push(place.to_string());
+    with_file.argv.push(module.to_string());
     start_question(workspace, line, &with_file, None)
 }
 

@@ -5,7 +5,7 @@
 
 use super::plan_file::MAX_ATTEMPTS;
 use super::plan_file::relative_to;
-use super::read::{read_file, read_head, read_text_file};
+use super::read::{read_file, read_start, read_text_file};
 use super::save::{Replace, create, remove, replace};
 use evaltrail_core::analysis::RunConditions;
 use evaltrail_core::domain::{
@@ -35,7 +35,7 @@ pub struct Baseline {
 }
 
 #[derive(Serialize)]
-struct BaselineHead {
+struct BaselineHeader {
     format: u32,
     run: RunLine,
 }
@@ -143,11 +143,11 @@ pub fn write_baseline(workspace: &Path, baseline: &Baseline) -> io::Result<()> {
         judge: conditions.judge.clone(),
         sets: plan.sets.iter().enumerate().map(set).collect(),
     };
-    let head = serde_json::to_string_pretty(&BaselineHead {
+    let header = serde_json::to_string_pretty(&BaselineHeader {
         format: FORMAT,
         run,
     })?;
-    let mut text = head.strip_suffix("\n}").unwrap_or(&head).to_string();
+    let mut text = header.strip_suffix("\n}").unwrap_or(&header).to_string();
     text.push_str(",\n  \"cases\": [");
     for (at, planned) in plan.cases.iter().enumerate() {
         let expectation = conditions.expectations.get(at).copied().flatten();
@@ -200,9 +200,9 @@ fn attempt_line(attempt: &EndedAttempt) -> AttemptLine {
 
 /// The id of the run that is the baseline, from the beginning of the file.
 pub fn baseline_run_id(workspace: &Path) -> Option<String> {
-    let head = read_head(&baseline_path(workspace), 256).ok()?;
-    let head = String::from_utf8_lossy(&head).into_owned();
-    let (_, rest) = head.split_once("\"run_id\": \"")?;
+    let start = read_start(&baseline_path(workspace), 256).ok()?;
+    let start = String::from_utf8_lossy(&start).into_owned();
+    let (_, rest) = start.split_once("\"run_id\": \"")?;
     Some(rest.split_once('"')?.0.to_string())
 }
 

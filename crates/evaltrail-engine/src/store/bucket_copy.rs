@@ -23,11 +23,11 @@ pub struct Copied {
 pub fn copy_bucket(
     address: &BucketAddress,
     beside: &[String],
-    places: &AppFolders,
+    app_folders: &AppFolders,
     on_fetched: OnFetched,
 ) -> Result<Copied, CopyError> {
     let bucket = Bucket::open_to_read(address)?;
-    copied(&bucket, beside, places, on_fetched).map_err(|error| match error {
+    copied(&bucket, beside, app_folders, on_fetched).map_err(|error| match error {
         CopyError::Bucket(error) => CopyError::Bucket(bucket.explained(error)),
         CopyError::Refused(why) => {
             CopyError::Refused(bucket.explained(BucketError::Other(why)).to_string())
@@ -39,7 +39,7 @@ pub fn copy_bucket(
 fn copied(
     bucket: &Bucket,
     beside: &[String],
-    places: &AppFolders,
+    app_folders: &AppFolders,
     on_fetched: OnFetched,
 ) -> Result<Copied, CopyError> {
     let address = bucket.address();
@@ -48,7 +48,7 @@ fn copied(
     } else {
         None
     };
-    let mut copies = Copies::open(address, places)?;
+    let mut copies = Copies::open(address, app_folders)?;
     let left_out = match object {
         Some(object) => copies.update_file(address, object, beside, on_fetched)?,
         None => copies.update(bucket, bucket.list()?, on_fetched)?,
@@ -63,11 +63,11 @@ fn copied(
 pub(super) fn copy_folders(
     address: &BucketAddress,
     but: &[&str],
-    places: &AppFolders,
+    app_folders: &AppFolders,
     on_fetched: OnFetched,
 ) -> Result<Copied, CopyError> {
     let bucket = Bucket::open(address)?;
-    let mut copies = Copies::open(address, places)?;
+    let mut copies = Copies::open(address, app_folders)?;
     let (folders, left_out) = bucket.folders()?;
     let mut wanted = Listing {
         objects: Vec::new(),
@@ -93,8 +93,8 @@ pub(super) fn copy_folders(
 }
 
 /// The path of the copy of an object that does not exist yet. Its folder is created.
-pub fn new_copy(address: &BucketAddress, places: &AppFolders) -> Result<PathBuf, CopyError> {
-    let path = Copies::open(address, places)?.path_of(&address.key);
+pub fn new_copy(address: &BucketAddress, app_folders: &AppFolders) -> Result<PathBuf, CopyError> {
+    let path = Copies::open(address, app_folders)?.path_of(&address.key);
     let folder = path.parent().unwrap_or(&path);
     make_private_folder(folder).map_err(|source| CopyError::Cache {
         path: folder.display().to_string(),

@@ -24,8 +24,8 @@ const MAX_LEASE: Duration = Duration::from_secs(3600);
 /// The number of claims on one part. Other numbers are not evaltrail's.
 const MAX_CLAIMS: u32 = 999_999;
 const FOLDER: &str = "claims";
-/// The object with the digest of the plan of the run to which a place belongs.
-const PLACE: &str = "plan";
+/// The object with the digest of the plan of the run to which a folder of runs belongs.
+const PLAN: &str = "plan";
 const BEAT: &str = "beat";
 const RELEASED: &str = "released";
 const DONE: &str = "done";
@@ -84,11 +84,11 @@ pub enum ClaimState {
     Unreadable(String),
 }
 
-/// Marks a place for runs as that of the run with this digest of its plan. Returns `false` if it is that of another run.
-pub fn mark_place(runs: &Bucket, digest: &str) -> Result<bool, BucketError> {
-    match runs.create(PLACE, digest.as_bytes().to_vec()) {
+/// Marks a folder of runs as that of the run with this digest of its plan. Returns `false` if it is that of another run.
+pub fn mark_runs_folder(runs: &Bucket, digest: &str) -> Result<bool, BucketError> {
+    match runs.create(PLAN, digest.as_bytes().to_vec()) {
         Ok(_) => Ok(true),
-        Err(BucketError::Exists(_)) => Ok(runs.read(PLACE, MAX_BYTES)?.0 == digest.as_bytes()),
+        Err(BucketError::Exists(_)) => Ok(runs.read(PLAN, MAX_BYTES)?.0 == digest.as_bytes()),
         Err(error) => Err(error),
     }
 }
@@ -103,7 +103,7 @@ pub fn shard_claim_name(shard: Shard, whole: &str) -> String {
     )
 }
 
-/// Claims a part of a run in a place for runs. If another machine has it, this waits for a heartbeat of that machine,
+/// Claims a part of a run in a folder of runs. If another machine has it, this waits for a heartbeat of that machine,
 /// for at most the lease, and says so before.
 pub fn claim(
     runs: &Bucket,
@@ -177,7 +177,7 @@ pub fn claim(
     }
 }
 
-/// The states of the parts that were claimed in a place for runs, by name.
+/// The states of the parts that were claimed in a folder of runs, by name.
 pub fn claim_states(runs: &Bucket) -> Result<BTreeMap<String, ClaimState>, BucketError> {
     let all = runs.below(FOLDER);
     let mut by_name: BTreeMap<String, Vec<StoredObject>> = BTreeMap::new();

@@ -19,8 +19,8 @@ pub(super) const FILES: &str = "files";
 pub(super) const TABLES: &str = "bq";
 
 /// The address of which a path is the copy; `None` if it is none, or one of evaltrail's own files beside it.
-pub fn address_of_copy(path: &Path, places: &AppFolders) -> Option<BucketAddress> {
-    let inside = path.strip_prefix(places.cache.join(FOLDER)).ok()?;
+pub fn address_of_copy(path: &Path, app_folders: &AppFolders) -> Option<BucketAddress> {
+    let inside = path.strip_prefix(app_folders.cache.join(FOLDER)).ok()?;
     let parts: Option<Vec<&str>> = inside
         .components()
         .map(|part| match part {

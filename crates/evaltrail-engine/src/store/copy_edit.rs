@@ -20,13 +20,13 @@ pub(super) struct CopyEdit {
 impl CopyEdit {
     /// The edit of a file; `None` if it is no copy.
     pub(super) fn prepare(path: &Path) -> Result<Option<CopyEdit>, CopyError> {
-        let Some(mut places) = AppFolders::find() else {
+        let Some(mut app_folders) = AppFolders::find() else {
             return Ok(None);
         };
-        let Ok(cache) = dunce::canonicalize(&places.cache) else {
+        let Ok(cache) = dunce::canonicalize(&app_folders.cache) else {
             return Ok(None);
         };
-        places.cache = cache;
+        app_folders.cache = cache;
         let folder = path
             .parent()
             .and_then(|folder| dunce::canonicalize(folder).ok());
@@ -36,10 +36,10 @@ impl CopyEdit {
         else {
             return Ok(None);
         };
-        let Some(address) = address_of_copy(&path, &places) else {
+        let Some(address) = address_of_copy(&path, &app_folders) else {
             return Ok(None);
         };
-        let copies = Copies::open(&address, &places)?;
+        let copies = Copies::open(&address, &app_folders)?;
         Ok(Some(CopyEdit {
             path,
             address,

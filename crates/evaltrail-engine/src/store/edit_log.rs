@@ -64,9 +64,9 @@ pub(super) struct LogRecord {
 
 impl EditLog {
     /// The log in the user's data directory.
-    pub fn in_folder(places: Option<&AppFolders>) -> EditLog {
+    pub fn in_folder(app_folders: Option<&AppFolders>) -> EditLog {
         EditLog {
-            path: places.map(|places| places.data.join("edits.jsonl")),
+            path: app_folders.map(|app_folders| app_folders.data.join("edits.jsonl")),
         }
     }
 

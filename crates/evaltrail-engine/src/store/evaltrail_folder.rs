@@ -296,10 +296,10 @@ mod tests {
 
     #[test]
     fn files_are_private_and_replaced_at_once() {
-        let place = tempfile::tempdir().unwrap();
-        let ours = EvaltrailFolder::make(place.path()).unwrap();
+        let workspace = tempfile::tempdir().unwrap();
+        let ours = EvaltrailFolder::make(workspace.path()).unwrap();
         assert_eq!(
-            fs::read_to_string(place.path().join(".evaltrail/.gitignore")).unwrap(),
+            fs::read_to_string(workspace.path().join(".evaltrail/.gitignore")).unwrap(),
             "*\n"
         );
         ours.append("a").unwrap().write_all(b"1").unwrap();
@@ -307,12 +307,12 @@ mod tests {
         assert_eq!(ours.read("a").unwrap(), b"12");
         ours.replace("a", b"3").unwrap();
         assert_eq!(ours.read("a").unwrap(), b"3");
-        let mode = fs::metadata(place.path().join(".evaltrail/a"))
+        let mode = fs::metadata(workspace.path().join(".evaltrail/a"))
             .unwrap()
             .permissions()
             .mode();
         assert_eq!(mode & 0o777, 0o600);
-        let mode = fs::metadata(place.path().join(".evaltrail"))
+        let mode = fs::metadata(workspace.path().join(".evaltrail"))
             .unwrap()
             .permissions()
             .mode();
@@ -322,7 +322,7 @@ mod tests {
             io::ErrorKind::AlreadyExists
         );
         assert_eq!(
-            fs::read_dir(place.path().join(".evaltrail"))
+            fs::read_dir(workspace.path().join(".evaltrail"))
                 .unwrap()
                 .count(),
             2,
@@ -332,9 +332,9 @@ mod tests {
 
     #[test]
     fn links_and_pipes_are_refused_without_blocking() {
-        let (place, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (workspace, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fs::write(outside.path().join("secret"), "mine").unwrap();
-        let ours = EvaltrailFolder::make(place.path()).unwrap();
+        let ours = EvaltrailFolder::make(workspace.path()).unwrap();
         symlink(outside.path().join("secret"), ours.path().join("link")).unwrap();
         symlink(outside.path(), ours.path().join("runs")).unwrap();
         rustix::fs::mknodat(

@@ -8,7 +8,7 @@
 
 use super::evaltrail_folder::EvaltrailFolder;
 use super::full_plan::{AllShardsPlan, WHOLE_PLAN, full_plan_text};
-use super::journal_block::{self, RecordPlace};
+use super::journal_block::{self, RecordPosition};
 use super::journal_error::{JournalError, at, taken};
 use super::journal_line::{
     END, JOURNAL, MAX_FOREIGN_LINE, MAX_OUTER_BYTES, MAX_SIGNED_LINE, SpentOnCancelledLine,
@@ -199,17 +199,17 @@ impl RunFolder {
         let lines: Vec<(Vec<u8>, Vec<usize>)> = lines
             .map(|line| (self.signed(line.text), line.lengths))
             .collect();
-        let (mut text, mut places) = (Vec::new(), Vec::new());
+        let (mut text, mut positions) = (Vec::new(), Vec::new());
         for (line, lengths) in lines {
             let offset = self.written + text.len() as u64;
             match lengths[..] {
-                [_] => places.push(recorded_at(offset, &line)),
-                _ => places.extend(places_in_block(offset, &lengths)),
+                [_] => positions.push(recorded_at(offset, &line)),
+                _ => positions.extend(positions_in_block(offset, &lengths)),
             }
             text.extend(line);
         }
         self.write(&text)?;
-        Ok(places)
+        Ok(positions)
     }
 
     /// The record of an attempt: its line without a signature.
@@ -341,13 +341,13 @@ impl RunFolder {
 }
 
 /// The positions of the records of a block whose line is at an offset.
-fn places_in_block(offset: u64, lengths: &[usize]) -> impl Iterator<Item = RecordedAt> {
+fn positions_in_block(offset: u64, lengths: &[usize]) -> impl Iterator<Item = RecordedAt> {
     lengths.iter().enumerate().map(move |(index, length)| {
-        let place = RecordPlace {
+        let position = RecordPosition {
             line: offset,
             in_block: Some(index),
         };
-        place.recorded_at(*length)
+        position.recorded_at(*length)
     })
 }
 
@@ -415,12 +415,12 @@ mod tests {
 
     fn run_key() -> (tempfile::TempDir, RunKey) {
         let home = tempfile::tempdir().unwrap();
-        let places = crate::store::AppFolders {
+        let app_folders = crate::store::AppFolders {
             data: home.path().into(),
             cache: home.path().join("cache"),
             config: home.path().into(),
         };
-        let key = RunKey::open(&places).unwrap();
+        let key = RunKey::open(&app_folders).unwrap();
         (home, key)
     }
 
@@ -470,16 +470,16 @@ mod tests {
         );
     }
 
-    /// A run of which 60 attempts are written: one in a line of its own, 40 in a block, and 19 in another. Returns the places of
+    /// A run of which 60 attempts are written: one in a line of its own, 40 in a block, and 19 in another. Returns the positions of
     /// the attempts, too.
     fn run_with_blocks(workspace: &Path, key: Option<RunKey>) -> (RunFolder, Vec<RecordedAt>) {
         let mut run = RunFolder::create(workspace, &plan_with_cases(100), key).unwrap();
-        let mut places = vec![run.append(&attempt(0)).unwrap()];
+        let mut positions = vec![run.append(&attempt(0)).unwrap()];
         for cases in [1..41, 41..60] {
             let attempts: Vec<Attempt> = cases.map(attempt).collect();
-            places.extend(run.append_all(&attempts).unwrap());
+            positions.extend(run.append_all(&attempts).unwrap());
         }
-        (run, places)
+        (run, positions)
     }
 
     #[test]
@@ -487,21 +487,21 @@ mod tests {
         for is_signed in [true, false] {
             let (folder, (_home, key)) = (tempfile::tempdir().unwrap(), run_key());
             let key = is_signed.then_some(key);
-            let (mut run, places) = run_with_blocks(folder.path(), key.clone());
+            let (mut run, positions) = run_with_blocks(folder.path(), key.clone());
             let text = fs::read_to_string(run.path().join("journal.jsonl")).unwrap();
             assert_eq!(text.lines().count(), 3);
             let loaded = load_run(run.path(), key.as_ref()).unwrap();
             assert_eq!((loaded.damaged, loaded.state.finished.len()), (0, 60));
             let records = run.records();
-            for (case, place) in places.iter().enumerate() {
-                assert_eq!(*records.read(*place).unwrap(), attempt(case));
+            for (case, position) in positions.iter().enumerate() {
+                assert_eq!(*records.read(*position).unwrap(), attempt(case));
                 let ended = loaded.state.finished.get(case).unwrap();
-                assert_eq!(ended.recorded_at(), Some(*place));
+                assert_eq!(ended.recorded_at(), Some(*position));
                 assert_eq!(*ended.read().unwrap(), attempt(case));
             }
             // The next line is read from where it was written.
-            let place = run.append(&attempt(99)).unwrap();
-            assert_eq!(run.records().read(place).unwrap().key.case, 99);
+            let position = run.append(&attempt(99)).unwrap();
+            assert_eq!(run.records().read(position).unwrap().key.case, 99);
         }
     }
 
@@ -527,7 +527,7 @@ mod tests {
     #[test]
     fn changed_block_costs_its_attempts() {
         let (folder, (_home, key)) = (tempfile::tempdir().unwrap(), run_key());
-        let (run, places) = run_with_blocks(folder.path(), Some(key.clone()));
+        let (run, positions) = run_with_blocks(folder.path(), Some(key.clone()));
         let journal = run.path().join("journal.jsonl");
         let mut bytes = fs::read(&journal).unwrap();
         let lines: Vec<usize> = memchr::memchr_iter(b'\n', &bytes).collect();
@@ -535,9 +535,9 @@ mod tests {
         fs::write(&journal, &bytes).unwrap();
         let loaded = load_run(run.path(), Some(&key)).unwrap();
         assert_eq!((loaded.damaged, loaded.state.finished.len()), (40, 20));
-        let error = run.records().read(places[7]).unwrap_err();
+        let error = run.records().read(positions[7]).unwrap_err();
         assert!(error.ends_with("journal.jsonl was changed"), "{error}");
-        assert!(run.records().read(places[50]).is_ok());
+        assert!(run.records().read(positions[50]).is_ok());
     }
 
     #[test]

@@ -122,7 +122,7 @@ pub(super) fn claimed_records(line: &[u8]) -> usize {
         let digits = rest.iter().take(5).take_while(|byte| byte.is_ascii_digit());
         digits.fold(0, |number, digit| number * 10 + usize::from(digit - b'0'))
     });
-    claimed.map_or(1, |claimed| claimed.clamp(1, RecordPlace::MAX_RECORDS))
+    claimed.map_or(1, |claimed| claimed.clamp(1, RecordPosition::MAX_RECORDS))
 }
 
 /// The records of a block.
@@ -144,7 +144,7 @@ impl RecordBlock {
         let line: BlockLine<'_> = serde_json::from_slice(line).ok()?;
         let packed = STANDARD.decode(line.lz4).ok()?;
         let is_plausible = line.size <= MAX_BLOCK
-            && line.block <= RecordPlace::MAX_RECORDS
+            && line.block <= RecordPosition::MAX_RECORDS
             && line.size / MAX_RATIO <= packed.len();
         if !is_plausible {
             return None;
@@ -177,33 +177,33 @@ impl RecordBlock {
 
 /// Where the record of an attempt is: in a line of its own, or in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct RecordPlace {
+pub(super) struct RecordPosition {
     /// The offset of the line in the journal, in bytes.
     pub(super) line: u64,
     /// The position of the record in its block.
     pub(super) in_block: Option<usize>,
 }
 
-impl RecordPlace {
+impl RecordPosition {
     /// The offset of [`RecordedAt`] has the line in its lower bits, and the position in the block plus one in its upper bits.
     const LINE_BITS: u32 = 48;
     /// The maximum number of records in a block.
-    const MAX_RECORDS: usize = (1 << (64 - RecordPlace::LINE_BITS)) - 2;
+    const MAX_RECORDS: usize = (1 << (64 - RecordPosition::LINE_BITS)) - 2;
 
-    /// The place as attempts keep it. `length` is that of the record, in bytes.
+    /// The position as attempts keep it. `length` is that of the record, in bytes.
     pub(super) fn recorded_at(self, length: usize) -> RecordedAt {
         let position = self.in_block.map_or(0, |at| at as u64 + 1);
         RecordedAt {
-            offset: self.line | (position << RecordPlace::LINE_BITS),
+            offset: self.line | (position << RecordPosition::LINE_BITS),
             length: length as u64,
         }
     }
 
-    /// The place that an attempt keeps.
-    pub(super) fn new(at: RecordedAt) -> RecordPlace {
-        let position = at.offset >> RecordPlace::LINE_BITS;
-        RecordPlace {
-            line: at.offset & ((1 << RecordPlace::LINE_BITS) - 1),
+    /// The position that an attempt keeps.
+    pub(super) fn new(at: RecordedAt) -> RecordPosition {
+        let position = at.offset >> RecordPosition::LINE_BITS;
+        RecordPosition {
+            line: at.offset & ((1 << RecordPosition::LINE_BITS) - 1),
             in_block: (position as usize).checked_sub(1),
         }
     }
@@ -221,7 +221,7 @@ mod tests {
             let at = at.index(line.len());
             line[at] = to;
             let claimed = claimed_records(&line);
-            prop_assert!((1..=RecordPlace::MAX_RECORDS).contains(&claimed));
+            prop_assert!((1..=RecordPosition::MAX_RECORDS).contains(&claimed));
             if let Some(block) = RecordBlock::read(&line) {
                 prop_assert_eq!(block.records().count(), block.count());
             }
@@ -297,14 +297,14 @@ mod tests {
     }
 
     #[test]
-    fn place_in_a_block_is_kept() {
+    fn position_in_a_block_is_kept() {
         for in_block in [None, Some(0), Some(65_533)] {
-            let place = RecordPlace {
+            let position = RecordPosition {
                 line: (1 << 48) - 1,
                 in_block,
             };
-            assert_eq!(RecordPlace::new(place.recorded_at(7)), place);
-            assert_eq!(place.recorded_at(7).length, 7);
+            assert_eq!(RecordPosition::new(position.recorded_at(7)), position);
+            assert_eq!(position.recorded_at(7).length, 7);
         }
     }
 }

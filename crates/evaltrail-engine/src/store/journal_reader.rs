@@ -1,7 +1,7 @@
 //! Reads runs: the plan, and the journal or the summaries of its attempts.
 
 use super::evaltrail_folder::EvaltrailFolder;
-use super::journal_block::{RecordBlock, RecordPlace, claimed_records, is_block};
+use super::journal_block::{RecordBlock, RecordPosition, claimed_records, is_block};
 use super::journal_error::{JournalError, at};
 use super::journal_line::{
     END, JOURNAL, MAX_FOREIGN_LINE, MAX_SIGNED_LINE, SIGNED_END, SpentOnCancelledLine,
@@ -346,11 +346,11 @@ impl LineReader<'_> {
             return JournalLine::unreadable(text);
         };
         let attempts = block.records().enumerate().filter_map(|(index, record)| {
-            let place = RecordPlace {
+            let position = RecordPosition {
                 line: offset,
                 in_block: Some(index),
             };
-            self.read_record(record, place.recorded_at(record.len()))
+            self.read_record(record, position.recorded_at(record.len()))
         });
         let attempts: Vec<_> = attempts.collect();
         let unreadable = block.count() - attempts.len();

@@ -1,7 +1,7 @@
 //! Reads single attempts back from the journal into which they were written.
 
 use super::evaltrail_folder::EvaltrailFolder;
-use super::journal_block::{MAX_BLOCK_LINE, RecordBlock, RecordPlace};
+use super::journal_block::{MAX_BLOCK_LINE, RecordBlock, RecordPosition};
 use super::journal_line::{JOURNAL, read_attempt, verified};
 use super::run_key::RunKey;
 use crate::process::open_file_limit;
@@ -52,11 +52,11 @@ impl JournalRecords {
 
     /// The record of an attempt: its line without the signature.
     fn verified_record(&self, at: RecordedAt) -> Result<Vec<u8>, String> {
-        let place = RecordPlace::new(at);
-        match place.in_block {
+        let position = RecordPosition::new(at);
+        match position.in_block {
             None => self.without_signature(self.line(|journal| read_at(journal, at))?),
             Some(index) => {
-                let block = self.block(place.line)?;
+                let block = self.block(position.line)?;
                 let record = block.record(index).map(<[u8]>::to_vec);
                 record.ok_or_else(|| self.was_changed())
             }
@@ -200,15 +200,15 @@ impl Recent {
         let found = self
             .attempts
             .iter()
-            .find(|(known, place, _)| *place == at && **known == *run);
+            .find(|(known, position, _)| *position == at && **known == *run);
         found.map(|(_, _, attempt)| attempt.clone())
     }
 
     fn keep(&mut self, run: &Arc<Path>, at: RecordedAt, attempt: Arc<Attempt>) {
         self.attempts.push_front((run.clone(), at, attempt));
         let mut bytes = 0;
-        let fits = |(_, place, _): &&(Arc<Path>, RecordedAt, Arc<Attempt>)| {
-            bytes += place.length;
+        let fits = |(_, position, _): &&(Arc<Path>, RecordedAt, Arc<Attempt>)| {
+            bytes += position.length;
             bytes <= MAX_RECENT
         };
         let count = self
@@ -222,7 +222,7 @@ impl Recent {
 }
 
 /// The blocks that were read last, of all runs, the latest first: neighbouring attempts are read after each other, by several
-/// threads at different places. A block has at most 1 MB.
+/// threads at different positions. A block has at most 1 MB.
 struct RecentBlocks(VecDeque<(Arc<Path>, u64, Arc<RecordBlock>)>);
 
 static BLOCKS: Mutex<RecentBlocks> = Mutex::new(RecentBlocks(VecDeque::new()));
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn recent_attempts_are_cached_up_to_a_size() {
         let run: &Arc<Path> = &Path::new("run").into();
-        let place = |offset: u64, length: u64| RecordedAt { offset, length };
+        let position = |offset: u64, length: u64| RecordedAt { offset, length };
         let attempt = || {
             Arc::new(Attempt::blank(
                 AttemptKey {
@@ -279,12 +279,12 @@ mod tests {
         };
         let mut recent = Recent::default();
         for offset in 0..4 {
-            recent.keep(run, place(offset, MAX_RECENT / 2), attempt());
+            recent.keep(run, position(offset, MAX_RECENT / 2), attempt());
         }
         assert_eq!(recent.attempts.len(), 2, "the newest that fit");
-        assert!(recent.find(run, place(3, MAX_RECENT / 2)).is_some());
-        assert!(recent.find(run, place(1, MAX_RECENT / 2)).is_none());
-        recent.keep(run, place(9, 2 * MAX_RECENT), attempt());
+        assert!(recent.find(run, position(3, MAX_RECENT / 2)).is_some());
+        assert!(recent.find(run, position(1, MAX_RECENT / 2)).is_none());
+        recent.keep(run, position(9, 2 * MAX_RECENT), attempt());
         assert_eq!(
             recent.attempts.len(),
             1,

@@ -49,16 +49,19 @@ const VERSIONS: &str = "versions.json";
 const MAX_VERSIONS: u64 = 256 << 20;
 
 impl Copies {
-    pub(super) fn open(address: &BucketAddress, places: &AppFolders) -> Result<Copies, CopyError> {
+    pub(super) fn open(
+        address: &BucketAddress,
+        app_folders: &AppFolders,
+    ) -> Result<Copies, CopyError> {
         Copies::in_folder(
-            places,
+            app_folders,
             &Path::new(address.scheme.name()).join(&address.bucket),
         )
     }
 
     /// Opens the copies in a folder of the cache's folder for copies. Others cannot read what is in it.
-    pub(super) fn in_folder(places: &AppFolders, name: &Path) -> Result<Copies, CopyError> {
-        let all = places.cache.join(FOLDER);
+    pub(super) fn in_folder(app_folders: &AppFolders, name: &Path) -> Result<Copies, CopyError> {
+        let all = app_folders.cache.join(FOLDER);
         let folder = all.join(name);
         let cache = |path: &Path| {
             let path = path.display().to_string();

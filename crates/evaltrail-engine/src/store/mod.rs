@@ -67,7 +67,7 @@ pub use baseline::{
 };
 pub use bucket_copy::{Copied, copy_bucket, new_copy};
 pub use claims::{
-    Claim, ClaimEnd, ClaimOutcome, ClaimState, Claimant, claim, claim_states, mark_place,
+    Claim, ClaimEnd, ClaimOutcome, ClaimState, Claimant, claim, claim_states, mark_runs_folder,
     shard_claim_name,
 };
 pub use copy_address::{address_of_copy, with_addresses};
@@ -87,7 +87,7 @@ pub use plan_file::{MAX_ATTEMPTS, RUN_FORMAT, StoredPlan};
 pub use preferences::WorkspacePreferences;
 pub use pushed::{PushError, RunPush, copy_pushed_runs, has_pushed_runs};
 pub use queue::{CaseQueue, MAX_QUEUED, NextCase};
-pub use read::{read_file, read_head, read_tail, read_text_file};
+pub use read::{read_file, read_start, read_tail, read_text_file};
 pub use run_export::{export_run, file_id, unpack_run};
 pub use run_folders::{all_run_folders, remove_run, run_folders, run_path, run_size};
 pub use run_key::RunKey;

@@ -127,8 +127,8 @@ mod tests {
 
     #[test]
     fn output_is_not_written_through_outside_link() {
-        let place = tempfile::tempdir().unwrap();
-        let (folder, outside) = (place.path().join("folder"), place.path().join("outside"));
+        let outer = tempfile::tempdir().unwrap();
+        let (folder, outside) = (outer.path().join("folder"), outer.path().join("outside"));
         fs::create_dir(&folder).unwrap();
         fs::create_dir(&outside).unwrap();
         fs::write(outside.join("mine"), "mine").unwrap();
@@ -156,8 +156,8 @@ mod tests {
         );
         assert!(!outside.join("nothing").exists());
         // A folder that the user named by its own path may be a link.
-        symlink(&folder, place.path().join("other_name")).unwrap();
-        let through = place.path().join("other_name/new.json");
+        symlink(&folder, outer.path().join("other_name")).unwrap();
+        let through = outer.path().join("other_name/new.json");
         fill_output(&through, |out| out.write_all(b"new")).unwrap();
         assert_eq!(fs::read_to_string(folder.join("new.json")).unwrap(), "new");
     }
@@ -178,8 +178,8 @@ mod tests {
 
     #[test]
     fn a_link_of_another_user_is_not_followed() {
-        let place = tempfile::tempdir().unwrap();
-        let (folder, link) = (place.path().join("folder"), place.path().join("link"));
+        let outer = tempfile::tempdir().unwrap();
+        let (folder, link) = (outer.path().join("folder"), outer.path().join("link"));
         fs::create_dir(&folder).unwrap();
         symlink(&folder, &link).unwrap();
         let report = link.join("report.json");

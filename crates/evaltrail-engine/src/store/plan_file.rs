@@ -34,7 +34,7 @@ pub struct StoredPlan {
 
 /// The first members of the file.
 #[derive(serde::Deserialize)]
-struct PlanHead {
+struct PlanHeader {
     #[serde(default)]
     format: Option<serde_json::Value>,
     #[serde(default)]
@@ -82,20 +82,21 @@ pub(super) fn plan_text(
 ) -> serde_json::Result<String> {
     let compressed = CompressedCases::new(&plan.cases).map(WrittenCases::Compressed);
     let cases = compressed.unwrap_or(WrittenCases::List(&plan.cases));
-    text_of_plan(plan, cases, workspace, (key, number))
+    text_of_plan(plan, cases, workspace, key, number)
 }
 
 /// The text of a plan that is not signed and has a list of cases, so that it is the same on all machines: the compressed form
 /// may differ.
 pub(super) fn list_plan_text(plan: &RunPlan, workspace: &Path) -> serde_json::Result<String> {
-    text_of_plan(plan, WrittenCases::List(&plan.cases), workspace, (None, 0))
+    text_of_plan(plan, WrittenCases::List(&plan.cases), workspace, None, 0)
 }
 
 fn text_of_plan(
     plan: &RunPlan,
     cases: WrittenCases,
     workspace: &Path,
-    (key, number): (Option<&RunKey>, u64),
+    key: Option<&RunKey>,
+    number: u64,
 ) -> serde_json::Result<String> {
     let RunPlan {
         run_id,
@@ -163,8 +164,8 @@ const UNSIGNED: &str = "\"signature\": \"\"";
 pub(super) fn read_plan(folder: &EvaltrailFolder, key: Option<&RunKey>) -> io::Result<StoredPlan> {
     let bytes = folder.read(PLAN)?;
     let text = String::from_utf8_lossy(&bytes);
-    let head: PlanHead = serde_json::from_str(&text)?;
-    let format = match &head.format {
+    let header: PlanHeader = serde_json::from_str(&text)?;
+    let format = match &header.format {
         None => Some(1),
         Some(format) => format.as_u64(),
     };
@@ -183,11 +184,11 @@ pub(super) fn read_plan(folder: &EvaltrailFolder, key: Option<&RunKey>) -> io::R
         let workspace = workspace_of(folder.path());
         each_path(&mut plan.sets, |path| *path = workspace.join(&*path));
     }
-    let is_signed = key.is_some_and(|key| is_signed(key, &text, &head.signature));
+    let is_signed = key.is_some_and(|key| is_signed(key, &text, &header.signature));
     Ok(StoredPlan {
         plan,
         is_signed,
-        number: if is_signed { head.number } else { 0 },
+        number: if is_signed { header.number } else { 0 },
     })
 }
 

@@ -30,24 +30,24 @@ pub struct WorkspacePreferences {
 }
 
 impl WorkspacePreferences {
-    fn file(places: &AppFolders, workspace: &Path) -> PathBuf {
+    fn file(app_folders: &AppFolders, workspace: &Path) -> PathBuf {
         let id = fingerprint(&[workspace.as_os_str().as_encoded_bytes()]);
-        places
+        app_folders
             .data
             .join("state")
             .join(format!("{}.json", &id[..16]))
     }
 
     /// Reads the state of a workspace; the default when there is none.
-    pub fn load(places: &AppFolders, workspace: &Path) -> WorkspacePreferences {
-        let text = std::fs::read_to_string(Self::file(places, workspace)).ok();
+    pub fn load(app_folders: &AppFolders, workspace: &Path) -> WorkspacePreferences {
+        let text = std::fs::read_to_string(Self::file(app_folders, workspace)).ok();
         text.and_then(|text| serde_json::from_str(&text).ok())
             .unwrap_or_default()
     }
 
     /// Writes the state of a workspace.
-    pub fn save(&self, places: &AppFolders, workspace: &Path) -> std::io::Result<()> {
-        let file = Self::file(places, workspace);
+    pub fn save(&self, app_folders: &AppFolders, workspace: &Path) -> std::io::Result<()> {
+        let file = Self::file(app_folders, workspace);
         if let Some(folder) = file.parent() {
             std::fs::create_dir_all(folder)?;
         }

@@ -60,7 +60,7 @@ pub struct RunPush {
 }
 
 impl RunPush {
-    /// Prepares the upload of a run to a place for runs.
+    /// Prepares the upload of a run to a folder of runs.
     pub fn new(runs: &Bucket, folder: &Path) -> RunPush {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         RunPush {
@@ -154,10 +154,10 @@ impl RunPush {
 /// Copies the runs at an address to the cache, or updates the copy: a folder with a folder for each run.
 pub fn copy_pushed_runs(
     address: &BucketAddress,
-    places: &AppFolders,
+    app_folders: &AppFolders,
     on_fetched: OnFetched,
 ) -> Result<Copied, CopyError> {
-    let copied = copy_folders(address, &["claims", "queue"], places, on_fetched)?;
+    let copied = copy_folders(address, &["claims", "queue"], app_folders, on_fetched)?;
     let path = &copied.path;
     let told = |source: io::Error| CopyError::Cache {
         path: path.display().to_string(),

@@ -68,7 +68,7 @@ struct KnownQueue {
 }
 
 impl CaseQueue {
-    /// A queue of so many cases below a place for runs, for a worker with this id. `digest` is that of the plan.
+    /// A queue of so many cases below a folder of runs, for a worker with this id. `digest` is that of the plan.
     pub fn new(
         runs: &Bucket,
         digest: &str,

@@ -48,13 +48,13 @@ pub fn read_text_file(path: &Path, most: u64) -> io::Result<String> {
 }
 
 /// Reads at most the first `most` bytes of a regular file of any length.
-pub fn read_head(path: &Path, most: usize) -> io::Result<Vec<u8>> {
+pub fn read_start(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     let file = open_regular(path)?;
     let length = file.metadata()?.len().min(most as u64);
     // One byte more, so that the end of the file is found without another allocation.
-    let mut head = Vec::with_capacity(length as usize + 1);
-    file.take(most as u64).read_to_end(&mut head)?;
-    Ok(head)
+    let mut start = Vec::with_capacity(length as usize + 1);
+    file.take(most as u64).read_to_end(&mut start)?;
+    Ok(start)
 }
 
 /// Reads at most the last `most` bytes of a regular file of any length.
@@ -133,7 +133,7 @@ mod tests {
                 .to_string()
                 .contains("the limit is 0 MB")
         );
-        assert_eq!(read_head(&file, 2).unwrap(), b"ab");
+        assert_eq!(read_start(&file, 2).unwrap(), b"ab");
         assert_eq!(
             (
                 &read_tail(&file, 3).unwrap()[..],
@@ -153,7 +153,7 @@ mod tests {
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
         for path in [pipe.as_path(), Path::new("/dev/zero"), folder.path()] {
             assert!(read_file(path, 100).is_err(), "{}", path.display());
-            assert!(read_head(path, 10).is_err() && read_tail(path, 10).is_err());
+            assert!(read_start(path, 10).is_err() && read_tail(path, 10).is_err());
         }
         // A file of the system that reports a length of 0.
         assert!(read_file(Path::new("/proc/self/status"), 10).is_err());

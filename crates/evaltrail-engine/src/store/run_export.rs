@@ -43,10 +43,10 @@ const SMALL: u64 = 32 << 20;
 /// The maximum length of a run's id, which is the name of a folder. That of a result of ADK is the name of a file.
 const MAX_ID: usize = 240;
 /// The maximum length of the first line, in bytes.
-const MAX_HEAD: usize = 1024;
+const MAX_HEADER: usize = 1024;
 
 #[derive(Deserialize)]
-struct ExportHead {
+struct ExportHeader {
     evaltrail_run: u64,
     run_id: String,
 }
@@ -95,17 +95,18 @@ pub fn export_run(
 /// unpacks to many times its size, or that it has more lines than the run has attempts.
 pub fn unpack_run(file: &Path, workspace: &Path) -> io::Result<PathBuf> {
     let mut lines = PackedLines::open(file)?;
-    lines.next(MAX_HEAD).map_err(|_| invalid(NOT_A_RUN))?;
-    let head: ExportHead = serde_json::from_slice(&lines.line).map_err(|_| invalid(NOT_A_RUN))?;
-    if head.evaltrail_run > FORMAT {
+    lines.next(MAX_HEADER).map_err(|_| invalid(NOT_A_RUN))?;
+    let header: ExportHeader =
+        serde_json::from_slice(&lines.line).map_err(|_| invalid(NOT_A_RUN))?;
+    if header.evaltrail_run > FORMAT {
         return Err(invalid("it was written by a newer evaltrail"));
     }
-    if head.run_id.is_empty() || file_id(&head.run_id) != head.run_id {
+    if header.run_id.is_empty() || file_id(&header.run_id) != header.run_id {
         return Err(invalid("the id of the run is not valid"));
     }
     let folder = EvaltrailFolder::make(workspace)?
         .make_folder(RUNS)?
-        .make_folder(&head.run_id)?;
+        .make_folder(&header.run_id)?;
     if !lines.next(MAX_PLAN_BYTES)? {
         return Err(invalid(DAMAGED));
     }

@@ -38,8 +38,8 @@ impl RunKey {
     }
 
     /// The key in these directories. It is created if it does not exist.
-    pub fn open(places: &AppFolders) -> io::Result<RunKey> {
-        let folder = places.data.join("runs");
+    pub fn open(app_folders: &AppFolders) -> io::Result<RunKey> {
+        let folder = app_folders.data.join("runs");
         let key: [u8; KEY_BYTES] = stored_secret(&folder, "key")?;
         Ok(RunKey {
             signer: <Hmac<Sha256> as KeyInit>::new(&key.into()),
@@ -127,19 +127,19 @@ impl RunSigner {
 mod tests {
     use super::*;
 
-    fn places() -> (tempfile::TempDir, AppFolders) {
+    fn app_folders() -> (tempfile::TempDir, AppFolders) {
         let home = tempfile::tempdir().unwrap();
-        let places = AppFolders {
+        let app_folders = AppFolders {
             data: home.path().to_path_buf(),
             cache: home.path().join("cache"),
             config: home.path().to_path_buf(),
         };
-        (home, places)
+        (home, app_folders)
     }
 
     #[test]
     fn signature_is_valid_only_for_parts_and_key() {
-        let (_home, mine) = places();
+        let (_home, mine) = app_folders();
         let key = RunKey::open(&mine).unwrap();
         let signature = key.signature(&[b"run", b"line"]);
         assert_eq!(signature.len(), SIGNATURE_LENGTH);
@@ -153,7 +153,7 @@ mod tests {
         assert!(!key.has_signed(&[b"run", b"line"], &signature[2..]));
         assert!(!key.has_signed(&[b"run", b"line"], ""));
         assert!(!key.has_signed(&[b"run", b"line"], "no signature"));
-        let (_other_home, other) = places();
+        let (_other_home, other) = app_folders();
         assert!(
             !RunKey::open(&other)
                 .unwrap()
@@ -165,8 +165,8 @@ mod tests {
     #[test]
     fn only_its_owner_can_read_the_key() {
         use std::os::unix::fs::PermissionsExt;
-        let (home, places) = places();
-        RunKey::open(&places).unwrap();
+        let (home, app_folders) = app_folders();
+        RunKey::open(&app_folders).unwrap();
         let mode = fs::metadata(home.path().join("runs/key"))
             .unwrap()
             .permissions()
@@ -176,8 +176,8 @@ mod tests {
 
     #[test]
     fn numbers_never_repeat() {
-        let (_home, places) = places();
-        let key = RunKey::open(&places).unwrap();
+        let (_home, app_folders) = app_folders();
+        let key = RunKey::open(&app_folders).unwrap();
         let mut numbers: Vec<u64> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4)
                 .map(|_| {

@@ -259,12 +259,12 @@ mod tests {
     }
 
     fn key(home: &Path) -> RunKey {
-        let places = AppFolders {
+        let app_folders = AppFolders {
             data: home.to_path_buf(),
             cache: home.join("cache"),
             config: home.to_path_buf(),
         };
-        RunKey::open(&places).unwrap()
+        RunKey::open(&app_folders).unwrap()
     }
 
     /// Records a run with its summaries.

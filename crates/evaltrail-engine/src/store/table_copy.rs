@@ -11,9 +11,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Copies the rows of a table as lines of JSON, if it changed, and returns the path of the copy.
-pub fn copy_table(address: &TableAddress, places: &AppFolders) -> Result<PathBuf, CopyError> {
+pub fn copy_table(address: &TableAddress, app_folders: &AppFolders) -> Result<PathBuf, CopyError> {
     let table = BigQueryTable::open(address)?;
-    let mut copies = Copies::in_folder(places, &Path::new(TABLES).join(&address.project))?;
+    let mut copies = Copies::in_folder(app_folders, &Path::new(TABLES).join(&address.project))?;
     let key = format!("{}/{}.jsonl", address.dataset, address.table);
     let path = copies.path_of(&key);
     let version = table.version()?;

@@ -37,7 +37,8 @@ fn create(folder: &Path, is_private: bool) -> io::Result<NamedTempFile> {
     // A public file gets the permissions that the umask allows.
     let temporary = new_in_same_folder(
         folder,
-        (&prefix, SUFFIX),
+        &prefix,
+        SUFFIX,
         if is_private { 0o600 } else { 0o666 },
     )?;
     // If files cannot be locked, `sweep` does not remove any.
@@ -49,7 +50,8 @@ fn create(folder: &Path, is_private: bool) -> io::Result<NamedTempFile> {
 /// nothing.
 pub(super) fn new_in_same_folder(
     folder: &Path,
-    (prefix, suffix): (&str, &str),
+    prefix: &str,
+    suffix: &str,
     mode: u32,
 ) -> io::Result<NamedTempFile> {
     let create_new = |path: &Path| {

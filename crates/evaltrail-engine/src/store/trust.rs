@@ -57,8 +57,8 @@ impl Fingerprint {
 
 impl Trust {
     /// Reads the permissions. A damaged file counts as empty.
-    pub fn load(places: Option<&AppFolders>) -> Trust {
-        let file = places.map(|places| places.data.join("trust.json"));
+    pub fn load(app_folders: Option<&AppFolders>) -> Trust {
+        let file = app_folders.map(|app_folders| app_folders.data.join("trust.json"));
         let text = file
             .as_ref()
             .and_then(|file| std::fs::read_to_string(file).ok());
@@ -98,16 +98,16 @@ mod tests {
     #[test]
     fn grant_covers_exactly_what_was_shown() {
         let folder = tempfile::tempdir().unwrap();
-        let places = AppFolders {
+        let app_folders = AppFolders {
             data: folder.path().join("deep"),
             cache: folder.path().into(),
             config: folder.path().into(),
         };
         let shown = fingerprint(&[b"/w", b"adk api_server"]);
-        let mut trust = Trust::load(Some(&places));
+        let mut trust = Trust::load(Some(&app_folders));
         assert!(!trust.allows(&shown));
         trust.grant(&shown, "adk api_server").unwrap();
-        let again = Trust::load(Some(&places));
+        let again = Trust::load(Some(&app_folders));
         assert!(again.allows(&shown));
         assert!(!again.allows(&fingerprint(&[b"/w", b"adk api_server --evil"])));
         assert_ne!(fingerprint(&[b"ab", b"c"]), fingerprint(&[b"a", b"bc"]));

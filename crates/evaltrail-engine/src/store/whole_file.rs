@@ -89,5 +89,5 @@ pub fn can_write(path: &Path) -> io::Result<()> {
         Err(error) => return Err(error),
     }
     // Creates and removes a temporary file: there is no other reliable check.
-    new_in_same_folder(folder_of(&target), (".evaltrail-", ""), 0o600).map(drop)
+    new_in_same_folder(folder_of(&target), ".evaltrail-", "", 0o600).map(drop)
 }

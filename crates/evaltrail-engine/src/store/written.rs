@@ -31,9 +31,9 @@ pub struct WrittenFiles {
 
 impl WrittenFiles {
     /// Reads the record. Damaged lines and lines of newer formats are left out, and a record that does not exist is empty.
-    pub fn load(places: Option<&AppFolders>) -> WrittenFiles {
-        let text = places
-            .and_then(|places| read_file(&path_in(places), MAX_READ).ok())
+    pub fn load(app_folders: Option<&AppFolders>) -> WrittenFiles {
+        let text = app_folders
+            .and_then(|app_folders| read_file(&path_in(app_folders), MAX_READ).ok())
             .unwrap_or_default();
         let mut found = WrittenFiles::default();
         let lines = text
@@ -49,8 +49,9 @@ impl WrittenFiles {
     }
 
     /// Whether a file with these first bytes is such a record, of any user.
-    pub fn is_record(head: &str) -> bool {
-        head.lines()
+    pub fn is_record(start: &str) -> bool {
+        start
+            .lines()
             .next()
             .is_some_and(|line| serde_json::from_str::<WrittenFile>(line).is_ok())
     }
@@ -65,8 +66,8 @@ impl WrittenFiles {
     }
 }
 
-fn path_in(places: &AppFolders) -> PathBuf {
-    places.data.join("written.jsonl")
+fn path_in(app_folders: &AppFolders) -> PathBuf {
+    app_folders.data.join("written.jsonl")
 }
 
 fn digest_of(path: &Path) -> io::Result<String> {
@@ -100,7 +101,7 @@ impl<'a> RecordedOutput<'a> {
 
     /// Adds what was written to the record, unless it is empty: every empty file has the same content. Errors: those of the
     /// record's file.
-    pub fn record(self, places: &AppFolders) -> io::Result<()> {
+    pub fn record(self, app_folders: &AppFolders) -> io::Result<()> {
         if self.size == 0 {
             return Ok(());
         }
@@ -109,8 +110,8 @@ impl<'a> RecordedOutput<'a> {
             size: self.size,
             sha256: self.hash.finish(),
         };
-        let path = path_in(places);
-        std::fs::create_dir_all(&places.data)?;
+        let path = path_in(app_folders);
+        std::fs::create_dir_all(&app_folders.data)?;
         if std::fs::metadata(&path).is_ok_and(|meta| meta.len() > MAX_BYTES) {
             let text = read_file(&path, MAX_READ)?;
             let half = text.len() / 2;
@@ -148,7 +149,7 @@ mod tests {
     fn written_file_is_recognised_by_content() {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().join("data");
-        let places = AppFolders {
+        let app_folders = AppFolders {
             data: data.clone(),
             cache: data.clone(),
             config: data.clone(),
@@ -157,12 +158,12 @@ mod tests {
             let mut bytes = Vec::new();
             let mut out = RecordedOutput::new(&mut bytes);
             out.write_all(text.as_bytes()).unwrap();
-            out.record(&places).unwrap();
+            out.record(&app_folders).unwrap();
         };
         let path = folder.path().join("elsewhere.jsonl");
         let is_known = |text: &str| {
             std::fs::write(&path, text).unwrap();
-            WrittenFiles::load(Some(&places)).contains(&path)
+            WrittenFiles::load(Some(&app_folders)).contains(&path)
         };
         assert!(!is_known("report 1"));
         write("report 1");
@@ -170,7 +171,7 @@ mod tests {
         assert!(is_known("report 1") && is_known("another report"));
         write("");
         append_to(
-            &path_in(&places),
+            &path_in(&app_folders),
             format!("{{\"format\":1,\"size\":0,\"sha256\":\"{EMPTY}\"}}\n").as_bytes(),
         )
         .unwrap();
@@ -178,7 +179,7 @@ mod tests {
             !is_known("report 2") && !is_known(""),
             "an empty file is an input"
         );
-        append_to(&path_in(&places), b"damaged\n").unwrap();
+        append_to(&path_in(&app_folders), b"damaged\n").unwrap();
         write("report 3");
         assert!(is_known("report 1") && is_known("report 3"));
         assert!(!WrittenFiles::load(None).contains(&path));
@@ -188,7 +189,7 @@ mod tests {
     fn the_record_does_not_grow_without_limit() {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().to_path_buf();
-        let places = AppFolders {
+        let app_folders = AppFolders {
             data: data.clone(),
             cache: data.clone(),
             config: data,
@@ -203,15 +204,15 @@ mod tests {
             .unwrap()
         );
         std::fs::write(
-            path_in(&places),
+            path_in(&app_folders),
             line.repeat(1 + MAX_BYTES as usize / line.len()),
         )
         .unwrap();
         let mut bytes = Vec::new();
         let mut out = RecordedOutput::new(&mut bytes);
         out.write_all(b"new").unwrap();
-        out.record(&places).unwrap();
-        let text = std::fs::read_to_string(path_in(&places)).unwrap();
+        out.record(&app_folders).unwrap();
+        let text = std::fs::read_to_string(path_in(&app_folders)).unwrap();
         assert!((text.len() as u64) < MAX_BYTES * 2 / 3, "{}", text.len());
         assert!(
             text.lines()

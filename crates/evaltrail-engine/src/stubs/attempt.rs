@@ -164,7 +164,7 @@ impl AttemptStubs {
             )
         });
         let nearest = of_lines.min_by_key(|(differences, _)| differences.len());
-        let nearest = nearest.map(|(differences, place)| {
+        let nearest = nearest.map(|(differences, line)| {
             let names: Vec<String> = differences
                 .iter()
                 .map(|one| match &one.kind {
@@ -174,8 +174,8 @@ impl AttemptStubs {
                 })
                 .collect();
             match names.is_empty() {
-                true => format!("; {place} matches, but is used up"),
-                false => format!("; nearest: {place}, {}", names.join(", ")),
+                true => format!("; {line} matches, but is used up"),
+                false => format!("; nearest: {line}, {}", names.join(", ")),
             }
         });
         let args = call
@@ -210,11 +210,11 @@ impl AttemptStubs {
         match lines.find(|line| line.pattern.differences(call).is_empty()) {
             Some(line) => {
                 let of = line.case().filter(|case| *case != self.eval_id);
-                let place = of.map_or("another turn".to_string(), |case| {
+                let other = of.map_or("another turn".to_string(), |case| {
                     format!("the case {case}")
                 });
                 format!(
-                    "; line {} of the stubs answers it, but only for {place}",
+                    "; line {} of the stubs answers it, but only for {other}",
                     line.number
                 )
             }

@@ -1,6 +1,6 @@
 //! Folders that contain an agent of ADK, recognised by their files.
 
-use crate::store::read_head;
+use crate::store::read_start;
 use std::path::{Path, PathBuf};
 
 /// A folder that contains an ADK agent.
@@ -58,7 +58,7 @@ fn definition_in(folder: &Path) -> Option<AgentDefinition> {
     }
     let mut factory = None;
     for module in MODULES.iter().map(|module| folder.join(module)) {
-        let text = match read_head(&module, MODULE_HEAD) {
+        let text = match read_start(&module, MODULE_START) {
             Ok(start) => String::from_utf8_lossy(&start).into_owned(),
             Err(_) if module.is_file() => return Some(AgentDefinition::Loaded),
             Err(_) => continue,
@@ -83,7 +83,7 @@ fn defines_factory(module: &str) -> bool {
 const MODULES: &[&str] = &["__init__.py", "agent.py", "agent/__init__.py"];
 
 /// Number of bytes of a module that are read.
-const MODULE_HEAD: usize = 256 << 10;
+const MODULE_START: usize = 256 << 10;
 
 /// Whether the text of a module defines or imports a `root_agent`, or creates an `App`.
 fn exposes_agent(module: &str) -> bool {

@@ -133,14 +133,14 @@ mod tests {
 
     #[test]
     fn eval_sets_and_hidden_files_are_no_source() {
-        let place = tempfile::tempdir().unwrap();
+        let workspace = tempfile::tempdir().unwrap();
         let write = |name: &str| {
-            let path = place.path().join(name);
+            let path = workspace.path().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(&path, "x").unwrap();
             modified(&path)
         };
-        let newest = |depth| newest_below(place.path(), depth, &mut 10.clone());
+        let newest = |depth| newest_below(workspace.path(), depth, &mut 10.clone());
         write("a.evalset.json");
         write(".venv/lib.py");
         write("__pycache__/agent.pyc");

@@ -89,8 +89,8 @@ mod tests {
 
     #[test]
     fn the_commit_is_found_in_each_layout_of_git() {
-        let place = tempfile::tempdir().unwrap();
-        let (root, git) = (place.path().join("repo"), place.path().join("repo/.git"));
+        let folder = tempfile::tempdir().unwrap();
+        let (root, git) = (folder.path().join("repo"), folder.path().join("repo/.git"));
         let evals = root.join("agents/evals");
         fs::create_dir_all(&evals).unwrap();
         write(git.join("HEAD"), "ref: refs/heads/main\n");
@@ -107,7 +107,7 @@ mod tests {
             "its own file is newer"
         );
         // A worktree.
-        let tree = place.path().join("tree");
+        let tree = folder.path().join("tree");
         write(
             tree.join(".git"),
             &format!("gitdir: {}\n", git.join("worktrees/tree").display()),
@@ -121,13 +121,13 @@ mod tests {
 
     #[test]
     fn a_reference_cannot_name_another_file() {
-        let place = tempfile::tempdir().unwrap();
-        write(place.path().join("secret"), A);
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path().join("secret"), A);
         for name in ["refs/../../secret", "/etc/passwd", "secret"] {
-            write(place.path().join(".git/HEAD"), &format!("ref: {name}\n"));
-            assert_eq!(current_commit(place.path()), None, "{name}");
+            write(folder.path().join(".git/HEAD"), &format!("ref: {name}\n"));
+            assert_eq!(current_commit(folder.path()), None, "{name}");
         }
-        write(place.path().join(".git/HEAD"), "not a commit\n");
-        assert_eq!(current_commit(place.path()), None);
+        write(folder.path().join(".git/HEAD"), "not a commit\n");
+        assert_eq!(current_commit(folder.path()), None);
     }
 }

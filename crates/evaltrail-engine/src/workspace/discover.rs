@@ -4,12 +4,12 @@ use super::named_path::named_path;
 use super::root::{above, repository_of, root_of, same_owner};
 use super::sets::read_config_text;
 use crate::config::{CRITERIA_FILE, ConfigFile, ConfigProblem, FILE_NAME};
-use crate::store::{AppFolders, WrittenFiles, read_head, read_tail};
+use crate::store::{AppFolders, WrittenFiles, read_start, read_tail};
 use crate::workspace::agent_folders::{agent_folder, nearest_agent};
 use crate::workspace::{AgentFolder, SetPath, is_agent};
 use evaltrail_core::domain::stored_path::path_below;
 use evaltrail_core::formats::{
-    ColumnMap, FileContent, HEAD, TAIL, content_of, decoded_text, is_own_result, may_be_data,
+    ColumnMap, FILE_START, FileContent, TAIL, content_of, decoded_text, is_own_result, may_be_data,
 };
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashSet};
@@ -301,25 +301,25 @@ impl FolderWalk {
             return Ok(by_name);
         }
         self.looked_into += 1;
-        let head = match read_head(path, HEAD) {
-            Ok(head) => head,
+        let start = match read_start(path, FILE_START) {
+            Ok(start) => start,
             // It is reported where it is opened.
             Err(_) if is_named_as_set => return Ok(by_name),
             Err(error) => return Err(error),
         };
-        let content = match content_of(name, &head, columns) {
+        let content = match content_of(name, &start, columns) {
             FileContent::UnknownData if is_named_as_set => FileContent::Cases,
             FileContent::UnknownData if name.ends_with(super::sidecar_files::STUBS_ENDING) => {
                 FileContent::Other
             }
-            FileContent::UnknownData if WrittenFiles::is_record(&decoded_text(&head)) => {
+            FileContent::UnknownData if WrittenFiles::is_record(&decoded_text(&start)) => {
                 FileContent::Other
             }
             FileContent::Other => by_name,
             content => content,
         };
         let is_result = content != FileContent::Other
-            && (is_own_result(&head, || read_tail(path, TAIL).unwrap_or_default())
+            && (is_own_result(&start, || read_tail(path, TAIL).unwrap_or_default())
                 || self
                     .written
                     .get_or_init(|| WrittenFiles::load(AppFolders::find().as_ref()))

@@ -40,8 +40,8 @@ mod tests {
 
     #[test]
     fn nearest_dotenv_in_repository_is_found() {
-        let place = tempfile::tempdir().unwrap();
-        let (root, agent) = (place.path(), place.path().join("repository/agents/home"));
+        let folder = tempfile::tempdir().unwrap();
+        let (root, agent) = (folder.path(), folder.path().join("repository/agents/home"));
         fs::create_dir_all(&agent).unwrap();
         fs::create_dir(root.join("repository/.git")).unwrap();
         fs::write(root.join(".env"), "A=outside").unwrap();
@@ -65,10 +65,10 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_link_is_not_followed() {
-        let place = tempfile::tempdir().unwrap();
-        fs::write(place.path().join("secrets"), "A=1").unwrap();
-        std::os::unix::fs::symlink(place.path().join("secrets"), place.path().join(".env"))
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("secrets"), "A=1").unwrap();
+        std::os::unix::fs::symlink(folder.path().join("secrets"), folder.path().join(".env"))
             .unwrap();
-        assert_eq!(dotenv_near(place.path()), None);
+        assert_eq!(dotenv_near(folder.path()), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Opening of a set: its text, its index and its digest. Reading of configuration files.
 
 use super::SetPath;
-use crate::store::{Fingerprint, fingerprint, read_file, read_head, read_text_file};
+use crate::store::{Fingerprint, fingerprint, read_file, read_start, read_text_file};
 use evaltrail_core::formats::vertex::LineIndexer;
 use evaltrail_core::formats::{
     FileHints, FileProblem, RangeReader, SetFile, Source, decoded_text, is_utf16, what_bytes_are,
@@ -59,7 +59,7 @@ pub fn open_set(set: &SetPath) -> Result<OpenSet, SetProblem> {
     let name = set.path.file_name().unwrap_or_default().to_string_lossy();
     let read_as = FileHints::named(&name, set.columns.clone());
     if meta.is_file()
-        && let Some(what) = what_bytes_are(&name, &read_head(&set.path, 4)?)
+        && let Some(what) = what_bytes_are(&name, &read_start(&set.path, 4)?)
     {
         return Err(SetProblem::OtherKind(what));
     }
@@ -155,7 +155,7 @@ pub(super) fn read_config_text(path: &Path, root: &Path) -> std::io::Result<Stri
 
 /// Reads a file of cases as text. UTF-16 is decoded.
 pub fn read_set_text(path: &Path) -> std::io::Result<String> {
-    match is_utf16(&read_head(path, 4)?) {
+    match is_utf16(&read_start(path, 4)?) {
         true => Ok(decoded_text(&read_file(path, MAX_BYTES)?)),
         false => read_text(path),
     }

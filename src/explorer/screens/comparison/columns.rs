@@ -358,12 +358,14 @@ fn push_side_by_side(lines: &mut Vec<ColumnLine>, sides: &[Option<Line>], width:
 /// One line where all sides are equal, else a line for each side, with its name.
 fn push_stacked(lines: &mut Vec<ColumnLine>, cells: &UnwrappedRow, names: &[&str], width: usize) {
     let mut push = |name: &str, line: &Line| {
-        let head = Span {
+        let name_span = Span {
             text: format!("{name:9}"),
             tone: Tone::Faint,
             changed: false,
         };
-        let whole: Line = std::iter::once(head).chain(line.iter().cloned()).collect();
+        let whole: Line = std::iter::once(name_span)
+            .chain(line.iter().cloned())
+            .collect();
         lines.extend(wrap_line(&whole, width).into_iter().map(ColumnLine::Wide));
     };
     match cells.sides.first() {

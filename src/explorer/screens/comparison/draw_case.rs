@@ -80,7 +80,7 @@ pub(super) fn draw(
     let title = format!("{} → {}", screen.pair.before.name, screen.pair.after.name);
     panel(areas.main, &title, true, theme, buffer);
     let area = lines_area(areas.main);
-    heads(case, area, theme, buffer);
+    side_headers(case, area, theme, buffer);
     let rows = usize::from(area.height);
     for (row, line) in case.lines.1.iter().skip(case.scroll).take(rows).enumerate() {
         let y = area.y + row as u16;
@@ -132,7 +132,7 @@ pub(super) fn draw(
 }
 
 /// The names of the sides above their columns.
-fn heads(case: &CaseColumns, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+fn side_headers(case: &CaseColumns, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let names = side_names(case);
     let y = area.y - 1;
     if !fits_side_by_side(usize::from(area.width)) {

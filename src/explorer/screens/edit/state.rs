@@ -101,8 +101,8 @@ impl EditScreen {
 
     /// Moves the cursor to a field, if it has a row.
     pub fn go_to(&mut self, field: &CaseField) {
-        let place = self.rows.iter().position(|row| row.field == *field);
-        self.cursor = place.unwrap_or(self.cursor);
+        let row = self.rows.iter().position(|row| row.field == *field);
+        self.cursor = row.unwrap_or(self.cursor);
     }
 
     /// Whether the draft differs from the file.
@@ -142,8 +142,8 @@ impl EditScreen {
 
     fn show(&mut self, go_to: Option<&CaseField>) {
         self.rows = fields(&self.draft);
-        let place = go_to.and_then(|field| self.rows.iter().position(|row| row.field == *field));
-        self.cursor = place
+        let row = go_to.and_then(|field| self.rows.iter().position(|row| row.field == *field));
+        self.cursor = row
             .unwrap_or(self.cursor)
             .min(self.rows.len().saturating_sub(1));
     }

@@ -94,12 +94,12 @@ pub(crate) fn draw(
     }
     let shown = usize::from(inner.height);
     for (at, row) in edit.rows.iter().enumerate().skip(edit.scroll).take(shown) {
-        let place = Rect {
+        let area = Rect {
             y: inner.y + (at - edit.scroll) as u16,
             height: 1,
             ..inner
         };
-        field(row, at == edit.cursor, place, theme, buffer);
+        field(row, at == edit.cursor, area, theme, buffer);
     }
     scrollbar(
         areas.main,
@@ -199,15 +199,15 @@ fn actual_side(edit: &EditScreen, area: Rect, theme: &Theme, buffer: &mut Buffer
     }
 }
 
-fn field(row: &FieldRow, at_hand: bool, place: Rect, theme: &Theme, buffer: &mut Buffer) {
+fn field(row: &FieldRow, at_hand: bool, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let heading = row.depth == 0;
     let style = theme.row(at_hand);
-    buffer.set_style(place, style);
+    buffer.set_style(area, style);
     if at_hand {
         put(
             buffer,
-            place.x,
-            place.y,
+            area.x,
+            area.y,
             1,
             "▸",
             theme.within(style, theme.style(Role::Accent)),
@@ -215,22 +215,22 @@ fn field(row: &FieldRow, at_hand: bool, place: Rect, theme: &Theme, buffer: &mut
     }
     let indent = 2 * row.depth as u16;
     let role = if heading { Role::Title } else { Role::Key };
-    let x = place.x + 2 + indent;
+    let x = area.x + 2 + indent;
     put(
         buffer,
         x,
-        place.y,
+        area.y,
         LABEL.saturating_sub(indent),
         &row.label,
         theme.within(style, theme.style(role)),
     );
-    let x = place.x + 2 + LABEL + 1;
-    let room = place.right().saturating_sub(x + 1);
+    let x = area.x + 2 + LABEL + 1;
+    let room = area.right().saturating_sub(x + 1);
     match &row.value {
         Some(value) if value.is_empty() => put(
             buffer,
             x,
-            place.y,
+            area.y,
             room,
             "(empty)",
             theme.within(style, theme.style(Role::Faint)),
@@ -238,7 +238,7 @@ fn field(row: &FieldRow, at_hand: bool, place: Rect, theme: &Theme, buffer: &mut
         Some(value) => put(
             buffer,
             x,
-            place.y,
+            area.y,
             room,
             value,
             theme.within(style, theme.style(Role::Value)),

@@ -72,13 +72,17 @@ pub(crate) fn has_folder(model: &Model) -> Enabled {
 }
 
 pub(crate) fn has_run_here(model: &Model) -> Enabled {
-    model.runs.head().map(|_| ()).ok_or("there is no run here")
+    model
+        .runs
+        .selected()
+        .map(|_| ())
+        .ok_or("there is no run here")
 }
 
 /// Runs of evaltrail can be deleted; evaltrail does not change results of ADK.
 pub(crate) fn can_change(model: &Model) -> Enabled {
     has_run_here(model)?;
-    let is_evaltrails = model.runs.head().is_some_and(RunSummary::is_evaltrail);
+    let is_evaltrails = model.runs.selected().is_some_and(RunSummary::is_evaltrail);
     is_evaltrails
         .then_some(())
         .ok_or("it is a result of ADK, which evaltrail does not change")
@@ -87,7 +91,7 @@ pub(crate) fn can_change(model: &Model) -> Enabled {
 /// Only own runs have names.
 pub(crate) fn can_name(model: &Model) -> Enabled {
     has_run_here(model)?;
-    let is_ours = model.runs.head().is_some_and(RunSummary::is_ours);
+    let is_ours = model.runs.selected().is_some_and(RunSummary::is_ours);
     is_ours
         .then_some(())
         .ok_or("only your own runs can be named")
@@ -95,12 +99,12 @@ pub(crate) fn can_name(model: &Model) -> Enabled {
 
 pub(crate) fn can_pin(model: &Model) -> Enabled {
     has_run_here(model)?;
-    let head = model.runs.head().ok_or("there is no run here")?;
+    let run = model.runs.selected().ok_or("there is no run here")?;
     match () {
-        () if !head.is_ours() => Err("only your own runs can be pinned"),
-        () if !head.is_finished() => Err("the run is unfinished"),
-        () if head.turn.is_some() => Err("the run is of one turn alone"),
-        () if head.shard.is_some() => {
+        () if !run.is_ours() => Err("only your own runs can be pinned"),
+        () if !run.is_finished() => Err("the run is unfinished"),
+        () if run.turn.is_some() => Err("the run is of one turn alone"),
+        () if run.shard.is_some() => {
             Err("the run is of one shard alone; evaltrail merge merges them")
         }
         () => Ok(()),
@@ -110,7 +114,7 @@ pub(crate) fn can_pin(model: &Model) -> Enabled {
 pub(crate) fn can_compare(model: &Model) -> Enabled {
     has_run_here(model)?;
     let runs = &model.runs;
-    let after = runs.head().ok_or("there is no run here")?;
+    let after = runs.selected().ok_or("there is no run here")?;
     if !after.is_usable() {
         return Err("foreign runs cannot be compared");
     }
@@ -132,9 +136,9 @@ pub(crate) fn can_compare(model: &Model) -> Enabled {
 /// Opens the run under the cursor: its cases as they were.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     model.runs.follows_newest = false;
-    let head = model.runs.head().cloned();
-    head.into_iter()
-        .map(|head| Effect::History(HistoryEffect::Open(Box::new(head))))
+    let run = model.runs.selected().cloned();
+    run.into_iter()
+        .map(|run| Effect::History(HistoryEffect::Open(Box::new(run))))
         .collect()
 }
 
@@ -142,7 +146,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
 pub(crate) fn mark(model: &mut Model) -> Vec<Effect> {
     let runs = &mut model.runs;
     runs.follows_newest = false;
-    if let Some(path) = runs.head().map(|head| head.path.clone()) {
+    if let Some(path) = runs.selected().map(|run| run.path.clone()) {
         runs.marked = Some(path).filter(|path| runs.marked.as_ref() != Some(path));
     }
     Vec::new()
@@ -155,7 +159,7 @@ pub(crate) fn compare(model: &mut Model) -> Vec<Effect> {
     let pair = runs
         .first_of_comparison()
         .cloned()
-        .zip(runs.head().cloned());
+        .zip(runs.selected().cloned());
     let effect = |(before, after)| {
         Effect::History(HistoryEffect::Compare(Box::new(before), Box::new(after)))
     };
@@ -164,22 +168,25 @@ pub(crate) fn compare(model: &mut Model) -> Vec<Effect> {
 
 /// Pins the run under the cursor: it is kept, and is the baseline. A pinned one is pinned no longer.
 pub(crate) fn pin(model: &mut Model) -> Vec<Effect> {
-    let Some(head) = model.runs.head().cloned() else {
+    let Some(run) = model.runs.selected().cloned() else {
         return Vec::new();
     };
-    let is_pinned = model.runs.is_pinned(&head) || model.runs.is_baseline(&head);
+    let is_pinned = model.runs.is_pinned(&run) || model.runs.is_baseline(&run);
     vec![Effect::History(match is_pinned {
-        true => HistoryEffect::Unpin(head.run_id),
-        false => HistoryEffect::Pin(Box::new(head)),
+        true => HistoryEffect::Unpin(run.run_id),
+        false => HistoryEffect::Pin(Box::new(run)),
     })]
 }
 
 /// Asks for a name for the run under the cursor.
 pub(crate) fn rename(model: &mut Model) -> Vec<Effect> {
-    let Some(run_id) = model.runs.head().map(|head| head.run_id.clone()) else {
+    let Some(run_id) = model.runs.selected().map(|run| run.run_id.clone()) else {
         return Vec::new();
     };
-    let named = model.runs.head().and_then(|head| model.runs.name_of(head));
+    let named = model
+        .runs
+        .selected()
+        .and_then(|run| model.runs.name_of(run));
     let value = named.unwrap_or_default().to_string();
     ask::open(model, NameOfRun { run_id }, value)
 }
@@ -213,7 +220,7 @@ impl Purpose for NameOfRun {
 
 pub(crate) fn can_export(model: &Model) -> Enabled {
     has_run_here(model)?;
-    let is_usable = model.runs.head().is_some_and(RunSummary::is_usable);
+    let is_usable = model.runs.selected().is_some_and(RunSummary::is_usable);
     is_usable
         .then_some(())
         .ok_or("foreign runs cannot be exported")
@@ -221,18 +228,18 @@ pub(crate) fn can_export(model: &Model) -> Enabled {
 
 /// Asks for the file to which the run under the cursor is written.
 pub(crate) fn export(model: &mut Model) -> Vec<Effect> {
-    let Some(head) = model.runs.head().cloned() else {
+    let Some(run) = model.runs.selected().cloned() else {
         return Vec::new();
     };
-    let value = format!("run-{}.evaltrail", file_id(&head.run_id));
-    let head = Box::new(head);
-    ask::open(model, ExportFile { head }, value)
+    let value = format!("run-{}.evaltrail", file_id(&run.run_id));
+    let run = Box::new(run);
+    ask::open(model, ExportFile { run }, value)
 }
 
 /// Asks for another file after a run could not be written to this one.
 pub(crate) fn not_exported(
     model: &mut Model,
-    head: Box<RunSummary>,
+    run: Box<RunSummary>,
     to: &Path,
     why: String,
 ) -> Vec<Effect> {
@@ -240,12 +247,12 @@ pub(crate) fn not_exported(
         return notices::notify(model, format!("the run is not exported: {why}"), true);
     }
     let typed = to.to_string_lossy().into_owned();
-    ask::open_again(model, ExportFile { head }, typed, why)
+    ask::open_again(model, ExportFile { run }, typed, why)
 }
 
 #[derive(Debug)]
 struct ExportFile {
-    head: Box<RunSummary>,
+    run: Box<RunSummary>,
 }
 
 impl Purpose for ExportFile {
@@ -271,7 +278,7 @@ impl Purpose for ExportFile {
 
     fn accept(&self, _: &mut Model, typed: &str) -> Vec<Effect> {
         vec![Effect::History(HistoryEffect::Export(
-            self.head.clone(),
+            self.run.clone(),
             typed.trim().into(),
         ))]
     }
@@ -279,16 +286,16 @@ impl Purpose for ExportFile {
 
 /// Asks whether to delete the run under the cursor.
 pub(crate) fn remove(model: &mut Model) -> Vec<Effect> {
-    let Some(head) = model.runs.head().cloned() else {
+    let Some(run) = model.runs.selected().cloned() else {
         return Vec::new();
     };
-    let attempts = counted(head.totals.ended(), "attempt");
-    let mut lines = vec![format!("{attempts}, in {}", head.path.display())];
+    let attempts = counted(run.totals.ended(), "attempt");
+    let mut lines = vec![format!("{attempts}, in {}", run.path.display())];
     lines.push(
         "The results of its cases are those of older runs again. This cannot be undone.".into(),
     );
-    let is_pinned = model.runs.is_pinned(&head);
-    if model.runs.is_baseline(&head) {
+    let is_pinned = model.runs.is_pinned(&run);
+    if model.runs.is_baseline(&run) {
         lines.push("It is the baseline; evaltrail-baseline.json stays.".into());
     }
     let title = if is_pinned {
@@ -296,7 +303,7 @@ pub(crate) fn remove(model: &mut Model) -> Vec<Effect> {
     } else {
         "Delete this run?"
     };
-    confirm::open(model, title, lines, ScreenRequest::RemoveRun(head.path))
+    confirm::open(model, title, lines, ScreenRequest::RemoveRun(run.path))
 }
 
 /// Deletes a run after the confirmation.

@@ -136,9 +136,9 @@ pub(super) fn draw(
 }
 
 /// Name, or the short id.
-fn name_of(runs: &RunsState, head: &RunSummary) -> String {
-    let name = runs.name_of(head).map(str::to_string);
-    name.unwrap_or_else(|| head.short_id())
+fn name_of(runs: &RunsState, run: &RunSummary) -> String {
+    let name = runs.name_of(run).map(str::to_string);
+    name.unwrap_or_else(|| run.short_id())
 }
 
 /// The text and style of a run in a column.
@@ -195,49 +195,49 @@ fn all_columns<'a>(
             "run",
             widths.name + 2,
             false,
-            Box::new(move |head| (name_of(runs, head), text)),
+            Box::new(move |run| (name_of(runs, run), text)),
         ),
         column(
             "attempts",
             10,
             true,
-            Box::new(move |head| passed_text(head, theme)),
+            Box::new(move |run| passed_text(run, theme)),
         ),
         column(
             "others",
             16,
             false,
-            Box::new(move |head| (others_text(head), others_style(head, theme))),
+            Box::new(move |run| (others_text(run), others_style(run, theme))),
         ),
         column(
             "started",
             13,
             false,
-            Box::new(move |head| (model.started_text(&head.started), faint)),
+            Box::new(move |run| (model.started_text(&run.started), faint)),
         ),
         column(
             "",
             widths.kind,
             false,
-            Box::new(move |head| (kind_text(head).into(), theme.style(Role::Note))),
+            Box::new(move |run| (kind_text(run).into(), theme.style(Role::Note))),
         ),
         column(
             "time",
             9,
             true,
-            Box::new(move |head| (time_text(head), faint)),
+            Box::new(move |run| (time_text(run), faint)),
         ),
         column(
             "agent",
             widths.agent + 2,
             false,
-            Box::new(move |head| (head.agent.clone(), text)),
+            Box::new(move |run| (run.agent.clone(), text)),
         ),
         column(
             "sets",
             12,
             false,
-            Box::new(move |head| (sets_text(model, head), faint)),
+            Box::new(move |run| (sets_text(model, run), faint)),
         ),
     ]
 }
@@ -256,10 +256,10 @@ impl MeasuredWidths {
             let rows = (0..runs.rows.len()).skip(runs.offset).take(100);
             rows.filter_map(|row| runs.row(row))
         };
-        let name = shown().map(|head| name_of(runs, head).width()).max();
+        let name = shown().map(|run| name_of(runs, run).width()).max();
         let most = usize::from(width / 3).clamp(8, 24);
-        let agent = shown().map(|head| head.agent.width()).max();
-        let is_special = shown().any(|head| !kind_text(head).is_empty());
+        let agent = shown().map(|run| run.agent.width()).max();
+        let is_special = shown().any(|run| !kind_text(run).is_empty());
         MeasuredWidths {
             name: name.unwrap_or(0).clamp(4, most) as u16,
             agent: agent.unwrap_or(0).clamp(5, 24) as u16,
@@ -268,9 +268,9 @@ impl MeasuredWidths {
     }
 }
 
-fn passed_text(head: &RunSummary, theme: &Theme) -> (String, Style) {
-    let words = format!("{}/{}", head.totals.passed, head.attempts);
-    let all = head.totals.passed == head.attempts && head.attempts > 0;
+fn passed_text(run: &RunSummary, theme: &Theme) -> (String, Style) {
+    let words = format!("{}/{}", run.totals.passed, run.attempts);
+    let all = run.totals.passed == run.attempts && run.attempts > 0;
     (
         words,
         theme.style(if all { Role::Passed } else { Role::Text }),
@@ -278,18 +278,18 @@ fn passed_text(head: &RunSummary, theme: &Theme) -> (String, Style) {
 }
 
 /// The counts of attempts that did not pass.
-fn others_text(head: &RunSummary) -> String {
+fn others_text(run: &RunSummary) -> String {
     counts_text(evaltrail_core::domain::Totals {
         passed: 0,
-        ..head.totals
+        ..run.totals
     })
 }
 
-fn others_style(head: &RunSummary, theme: &Theme) -> Style {
+fn others_style(run: &RunSummary, theme: &Theme) -> Style {
     let worst = [Status::Failed, Status::Errored, Status::NotEvaluated]
         .into_iter()
         .find(|status| {
-            head.totals
+            run.totals
                 .each()
                 .iter()
                 .any(|(count, of)| of == status && *count > 0)
@@ -297,8 +297,8 @@ fn others_style(head: &RunSummary, theme: &Theme) -> Style {
     worst.map_or(theme.style(Role::Faint), |status| theme.status(status))
 }
 
-fn time_text(head: &RunSummary) -> String {
-    match head.duration_s {
+fn time_text(run: &RunSummary) -> String {
+    match run.duration_s {
         None => String::new(),
         Some(seconds) if seconds < 100.0 => format!("{seconds:.1} s"),
         Some(seconds) => format!("{} min", (seconds / 60.0).round()),
@@ -306,22 +306,22 @@ fn time_text(head: &RunSummary) -> String {
 }
 
 /// Why a run is not one of the user's own complete runs of all turns.
-fn kind_text(head: &RunSummary) -> &'static str {
-    match &head.source {
+fn kind_text(run: &RunSummary) -> &'static str {
+    match &run.source {
         RunSource::Adk { .. } => "ADK",
         RunSource::Evaltrail {
             is_foreign: true, ..
         } => "foreign",
-        RunSource::Evaltrail { .. } if !head.is_finished() => "unfinished",
-        RunSource::Evaltrail { .. } if head.shard.is_some() => "shard",
-        RunSource::Evaltrail { .. } if head.turn.is_some() => "one turn",
+        RunSource::Evaltrail { .. } if !run.is_finished() => "unfinished",
+        RunSource::Evaltrail { .. } if run.shard.is_some() => "shard",
+        RunSource::Evaltrail { .. } if run.turn.is_some() => "one turn",
         RunSource::Evaltrail { .. } => "",
     }
 }
 
 /// The files of the cases of a run.
-fn sets_text(model: &Model, head: &RunSummary) -> String {
-    match &head.source {
+fn sets_text(model: &Model, run: &RunSummary) -> String {
+    match &run.source {
         RunSource::Adk { set_id, .. } => set_id.clone(),
         RunSource::Evaltrail { sets, .. } => {
             let stem = |path| SetPath::of_file(path, &model.folder).stem;
@@ -333,20 +333,20 @@ fn sets_text(model: &Model, head: &RunSummary) -> String {
     }
 }
 
-fn special_text(head: &RunSummary) -> Option<String> {
-    match &head.source {
+fn special_text(run: &RunSummary) -> Option<String> {
+    match &run.source {
         RunSource::Adk { .. } => Some("by ADK".into()),
         RunSource::Evaltrail {
             is_foreign: true, ..
         } => Some("foreign: not recorded by you".into()),
-        RunSource::Evaltrail { .. } if !head.is_finished() => Some("unfinished".into()),
+        RunSource::Evaltrail { .. } if !run.is_finished() => Some("unfinished".into()),
         RunSource::Evaltrail { .. } => {
-            let shard = head.shard.map(Shard::describe);
-            let merged = (!head.merged.is_empty())
-                .then(|| format!("merged from {} shards", head.merged.len()));
+            let shard = run.shard.map(Shard::describe);
+            let merged = (!run.merged.is_empty())
+                .then(|| format!("merged from {} shards", run.merged.len()));
             shard
                 .or(merged)
-                .or(head.turn.map(|turn| format!("turn {turn} alone")))
+                .or(run.turn.map(|turn| format!("turn {turn} alone")))
         }
     }
 }
@@ -377,7 +377,7 @@ fn list(model: &Model, runs: &RunsState, rows: Rect, theme: &Theme, buffer: &mut
         x += column.width;
     }
     for at in runs.offset..runs.rows.len().min(runs.offset + usize::from(rows.height)) {
-        let Some(head) = runs.row(at) else { continue };
+        let Some(run) = runs.row(at) else { continue };
         let row = Rect {
             y: rows.y + (at - runs.offset) as u16,
             height: 1,
@@ -386,17 +386,17 @@ fn list(model: &Model, runs: &RunsState, rows: Rect, theme: &Theme, buffer: &mut
         let style = theme.row(at == runs.cursor);
         buffer.set_style(row, style);
         let sign = theme.within(style, theme.style(Role::Accent));
-        if runs.marked.as_ref() == Some(&head.path) {
+        if runs.marked.as_ref() == Some(&run.path) {
             put(buffer, row.x, row.y, 1, MARKED, sign);
         }
-        if runs.is_baseline(head) {
+        if runs.is_baseline(run) {
             put(buffer, row.x + 2, row.y, 1, BASELINE, sign);
-        } else if runs.is_pinned(head) {
+        } else if runs.is_pinned(run) {
             put(buffer, row.x + 2, row.y, 1, PINNED, sign);
         }
         let mut x = row.x + SIGNS;
         for column in &columns {
-            let (words, look) = (column.cell)(head);
+            let (words, look) = (column.cell)(run);
             let look = theme.within(style, look);
             let room = column.width.saturating_sub(2);
             match column.right {
@@ -410,18 +410,18 @@ fn list(model: &Model, runs: &RunsState, rows: Rect, theme: &Theme, buffer: &mut
 
 /// Everything that is known about the run under the cursor without reading it.
 fn details(model: &Model, runs: &RunsState, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let Some(head) = runs.head() else {
+    let Some(run) = runs.selected() else {
         panel(area, "", false, theme, buffer);
         return;
     };
     let title = fit(
-        &name_of(runs, head),
+        &name_of(runs, run),
         usize::from(area.width).saturating_sub(8),
     )
     .into_owned();
     panel(area, &title, false, theme, buffer);
     let inner = inside(area);
-    for (row, (name, value)) in facts(model, runs, head)
+    for (row, (name, value)) in facts(model, runs, run)
         .iter()
         .enumerate()
         .take(usize::from(inner.height))
@@ -450,39 +450,39 @@ fn details(model: &Model, runs: &RunsState, area: Rect, theme: &Theme, buffer: &
 /// Columns for the name of a fact.
 const FACT_NAME: u16 = 10;
 
-fn facts(model: &Model, runs: &RunsState, head: &RunSummary) -> Vec<(&'static str, String)> {
-    let mut facts = vec![("run", head.run_id.clone())];
-    let day = head
+fn facts(model: &Model, runs: &RunsState, run: &RunSummary) -> Vec<(&'static str, String)> {
+    let mut facts = vec![("run", run.run_id.clone())];
+    let day = run
         .started
         .get(..19)
-        .unwrap_or(&head.started)
+        .unwrap_or(&run.started)
         .replace('T', " ");
     facts.push((
         "started",
-        format!("{day} UTC, {}", model.started_text(&head.started)),
+        format!("{day} UTC, {}", model.started_text(&run.started)),
     ));
-    facts.extend(special_text(head).map(|words| ("", words)));
-    if runs.is_baseline(head) {
+    facts.extend(special_text(run).map(|words| ("", words)));
+    if runs.is_baseline(run) {
         facts.push(("", format!("{BASELINE} the baseline of the folder")));
-    } else if runs.is_pinned(head) {
+    } else if runs.is_pinned(run) {
         facts.push(("", format!("{PINNED} pinned: not removed as an old run")));
     }
-    let counts = counts_text(head.totals);
+    let counts = counts_text(run.totals);
     facts.push((
         "attempts",
-        format!("{} of {}   {counts}", head.totals.ended(), head.attempts),
+        format!("{} of {}   {counts}", run.totals.ended(), run.attempts),
     ));
-    if let Some(seconds) = head.duration_s {
+    if let Some(seconds) = run.duration_s {
         facts.push(("time", format!("{seconds:.1} s")));
     }
-    if !head.agent.is_empty() {
-        facts.push(("agent", head.agent.clone()));
+    if !run.agent.is_empty() {
+        facts.push(("agent", run.agent.clone()));
     }
-    facts.extend(head.commit.as_ref().map(|commit| ("commit", short(commit))));
-    facts.extend(named("criteria", &head.criteria));
-    facts.extend(head.judge.clone().map(|judge| ("judge", judge)));
-    facts.extend(head.spent.map(|spent| ("judging", spent.describe())));
-    facts.extend(named("sets", &set_lines(model, head)));
+    facts.extend(run.commit.as_ref().map(|commit| ("commit", short(commit))));
+    facts.extend(named("criteria", &run.criteria));
+    facts.extend(run.judge.clone().map(|judge| ("judge", judge)));
+    facts.extend(run.spent.map(|spent| ("judging", spent.describe())));
+    facts.extend(named("sets", &set_lines(model, run)));
     facts
 }
 
@@ -492,8 +492,8 @@ fn named(name: &'static str, values: &[String]) -> Vec<(&'static str, String)> {
     names.zip(values.iter().cloned()).collect()
 }
 
-fn set_lines(model: &Model, head: &RunSummary) -> Vec<String> {
-    match &head.source {
+fn set_lines(model: &Model, run: &RunSummary) -> Vec<String> {
+    match &run.source {
         RunSource::Adk { set_id, .. } => vec![set_id.clone()],
         RunSource::Evaltrail { sets, .. } => {
             let line = |set: &evaltrail_engine::history::SetCount| {

@@ -39,12 +39,12 @@ pub(super) fn draw(
     };
     let chosen = trends.point().unwrap_or(0);
     lines(trends, series, chosen, above, theme, buffer);
-    let Some(head) = trends.run_head() else {
+    let Some(run) = trends.selected_run() else {
         return;
     };
     let before = chosen.checked_sub(1).and_then(|at| series.points.get(at));
-    let before_head = before.and_then(|point| trends.history.as_ref()?.runs.get(point.run));
-    for (row, words) in facts_of(model, series, chosen, head, before_head)
+    let run_before = before.and_then(|point| trends.history.as_ref()?.runs.get(point.run));
+    for (row, words) in facts_of(model, series, chosen, run, run_before)
         .iter()
         .take(usize::from(facts))
         .enumerate()
@@ -69,8 +69,8 @@ pub(super) fn note_run(
     theme: &Theme,
     buffer: &mut Buffer,
 ) {
-    let (Some(series), Some(chosen), Some(head)) =
-        (trends.current(), trends.point(), trends.run_head())
+    let (Some(series), Some(chosen), Some(run)) =
+        (trends.current(), trends.point(), trends.selected_run())
     else {
         return;
     };
@@ -79,7 +79,7 @@ pub(super) fn note_run(
         chosen + 1,
         series.points.len(),
         series.describe(series.points[chosen].value),
-        model.started_text(&head.started)
+        model.started_text(&run.started)
     );
     panel_note(
         area,
@@ -114,11 +114,11 @@ fn lines(
     let (low, high) = series.scale();
     let last = (points.len() - 1).max(1) as f64;
     let started = |at: usize| {
-        let head = series
+        let run = series
             .points
             .get(at)
             .and_then(|point| trends.history.as_ref()?.runs.get(point.run));
-        head.map_or("", |head| &head.started)
+        run.map_or("", |run| &run.started)
     };
     let times = time_labels(started(0), started(points.len() - 1));
     let values = match area.height >= LABELS_FROM {

@@ -12,7 +12,7 @@ pub(super) fn facts_of(
     model: &Model,
     series: &Series,
     chosen: usize,
-    head: &RunSummary,
+    run: &RunSummary,
     before: Option<&RunSummary>,
 ) -> Vec<String> {
     let point = &series.points[chosen];
@@ -33,7 +33,7 @@ pub(super) fn facts_of(
         let [low, high] = [low, high].map(|bound| bound * 100.0);
         format!(", 95 % interval {low:.0}–{high:.0} %")
     });
-    let id = head.short_id();
+    let id = run.short_id();
     let of = if series.metric.is_none() {
         " of"
     } else {
@@ -43,14 +43,14 @@ pub(super) fn facts_of(
         "run {} of {}: {id}, {}   {}{of} {attempts}{}{}",
         chosen + 1,
         series.points.len(),
-        model.started_text(&head.started),
+        model.started_text(&run.started),
         series.describe(point.value),
         difference.unwrap_or_default(),
         interval.unwrap_or_default(),
     );
-    let agent = head.set(&series.path).map_or(&head.agent, |set| &set.agent);
+    let agent = run.set(&series.path).map_or(&run.agent, |set| &set.agent);
     let agent = Some(agent.clone()).filter(|agent| !agent.is_empty());
-    let commit = head
+    let commit = run
         .commit
         .as_ref()
         .map(|commit| format!("commit {}", short(commit)));
@@ -59,14 +59,14 @@ pub(super) fn facts_of(
         first,
         second.join("  ·  "),
         before
-            .map(|before| changed_text(before, head, &series.path))
+            .map(|before| changed_text(before, run, &series.path))
             .unwrap_or_default(),
     ]
 }
 
-fn changed_text(before: &RunSummary, head: &RunSummary, set: &Path) -> String {
-    let mut changed = changes(before, head, set);
-    if before.commit.is_some() && head.commit.is_some() && before.commit != head.commit {
+fn changed_text(before: &RunSummary, run: &RunSummary, set: &Path) -> String {
+    let mut changed = changes(before, run, set);
+    if before.commit.is_some() && run.commit.is_some() && before.commit != run.commit {
         changed.push("the commit");
     }
     match changed.is_empty() {

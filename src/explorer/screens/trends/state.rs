@@ -35,7 +35,7 @@ impl TrendsScreen {
             .series
             .get(self.cursor)
             .map(|series| (series.set.clone(), series.metric.clone()));
-        let chosen = self.run_head().map(|head| head.path.clone());
+        let chosen = self.selected_run().map(|run| run.path.clone());
         let listed = |set: &'_ SetView| ListedSet {
             path: set.path.path.clone(),
             ids: set_ids(set),
@@ -47,7 +47,7 @@ impl TrendsScreen {
                 .is_some_and(|(set, metric)| series.set == *set && series.metric == *metric)
         };
         self.cursor = self.series.iter().position(is_here).unwrap_or(0);
-        self.run = chosen.and_then(|path| history.runs.iter().position(|head| head.path == path));
+        self.run = chosen.and_then(|path| history.runs.iter().position(|run| run.path == path));
         self.history = Some(history);
     }
 
@@ -68,7 +68,7 @@ impl TrendsScreen {
     }
 
     /// The chosen run.
-    pub fn run_head(&self) -> Option<&RunSummary> {
+    pub fn selected_run(&self) -> Option<&RunSummary> {
         let point = self.current()?.points.get(self.point()?)?;
         self.history.as_ref()?.runs.get(point.run)
     }

@@ -64,9 +64,9 @@ pub(crate) fn has_points(model: &Model) -> Enabled {
 
 /// Opens the chosen run: its cases as they were.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
-    let head = screen(model).and_then(TrendsScreen::run_head).cloned();
-    head.into_iter()
-        .map(|head| Effect::History(HistoryEffect::Open(Box::new(head))))
+    let run = screen(model).and_then(TrendsScreen::selected_run).cloned();
+    run.into_iter()
+        .map(|run| Effect::History(HistoryEffect::Open(Box::new(run))))
         .collect()
 }
 

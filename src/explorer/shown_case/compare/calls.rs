@@ -26,7 +26,7 @@ pub(super) fn add_calls(
         None if left.is_empty() => out.note("no calls are expected"),
         None => drop(out.rows(&one_sided(rows))),
         Some(turn) if !turn.trajectory.is_known() => {
-            add_unknown_calls(out, turn, rows, (&left, &right))
+            add_unknown_calls(out, turn, rows, &left, &right)
         }
         Some(_) if alignment.pairs.is_empty() && expected.is_some_and(expects_unknown_calls) => {
             out.note("no calls");
@@ -68,7 +68,8 @@ fn add_unknown_calls(
     out: &mut ComparisonLines,
     actual: &Invocation,
     rows: Vec<DiffRow>,
-    (left, right): (&[&ToolCall], &[&ToolCall]),
+    left: &[&ToolCall],
+    right: &[&ToolCall],
 ) {
     match (left.is_empty(), right.is_empty()) {
         (true, true) => {}

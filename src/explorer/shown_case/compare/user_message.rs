@@ -11,9 +11,9 @@ const USER_LINES: usize = 8;
 pub(super) fn add_user_message(out: &mut ComparisonLines, text: &str, has_run: bool) {
     let first = out.lines.len();
     for (at, line) in text.lines().enumerate() {
-        let head = if at == 0 { "user  " } else { "      " };
+        let author = if at == 0 { "user  " } else { "      " };
         out.wide(&[
-            Span::single_line(head, Tone::Faint),
+            Span::single_line(author, Tone::Faint),
             Span::single_line(line, Tone::Plain),
         ]);
     }

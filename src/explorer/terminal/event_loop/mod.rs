@@ -402,7 +402,7 @@ impl EventLoop {
 
     fn remember(&mut self) {
         opened_run::close(&mut self.model);
-        let Some(places) = &self.executor.places else {
+        let Some(app_folders) = &self.executor.app_folders else {
             return;
         };
         let model = &self.model;
@@ -426,7 +426,7 @@ impl EventLoop {
                 .collect(),
         };
         // Failing to save this state is not worth an error on exit.
-        let _ = state.save(places, &self.executor.workspace.root);
+        let _ = state.save(app_folders, &self.executor.workspace.root);
     }
 }
 

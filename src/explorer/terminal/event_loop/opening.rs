@@ -58,10 +58,10 @@ impl EventLoop {
             root: root_of(&opened),
             ..Workspace::default()
         }));
-        let places = AppFolders::find();
-        let remembered = places
+        let app_folders = AppFolders::find();
+        let remembered = app_folders
             .as_ref()
-            .map(|places| WorkspacePreferences::load(places, &workspace.root))
+            .map(|app_folders| WorkspacePreferences::load(app_folders, &workspace.root))
             .unwrap_or_default();
         let mut model = model_of(&workspace, explorer.title, &opened);
         model.is_searching = is_searching;
@@ -74,7 +74,7 @@ impl EventLoop {
             since,
             back,
             run: None,
-            places,
+            app_folders,
             chat: None,
             results_placed: CancellationToken::new(),
             declined: BTreeSet::new(),
@@ -86,7 +86,7 @@ impl EventLoop {
         }
         configure(
             &mut model,
-            executor.places.as_ref(),
+            executor.app_folders.as_ref(),
             explorer.theme,
             remembered,
         );
@@ -151,11 +151,11 @@ fn colours_of_terminal() -> (bool, bool) {
 /// Applies the user's configuration. The theme is the requested one, the configured one, or that of the last time.
 fn configure(
     model: &mut Model,
-    places: Option<&AppFolders>,
+    app_folders: Option<&AppFolders>,
     requested: Option<String>,
     remembered: WorkspacePreferences,
 ) {
-    let configured = places.and_then(|places| apply_user_config(places, model));
+    let configured = app_folders.and_then(|app_folders| apply_user_config(app_folders, model));
     model.theme = requested
         .or(configured)
         .unwrap_or_else(|| last_theme(remembered));

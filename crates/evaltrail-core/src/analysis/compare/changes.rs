@@ -129,11 +129,11 @@ pub(super) fn changes_of(
     tables
         .iter()
         .zip(changes)
-        .map(|(table, change)| change_of(*table, change))
+        .map(|(table, (is_lost, is_won))| change_of(*table, is_lost, is_won))
         .collect()
 }
 
-fn change_of(table: PassTable, (is_lost, is_won): (bool, bool)) -> CaseChange {
+fn change_of(table: PassTable, is_lost: bool, is_won: bool) -> CaseChange {
     match table.passed_all() {
         _ if is_lost => CaseChange::Broke,
         _ if is_won => CaseChange::Fixed,

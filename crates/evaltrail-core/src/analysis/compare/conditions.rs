@@ -78,7 +78,7 @@ impl<'a> Conditions<'a> {
         let of_sets = self
             .of_sets
             .entry(sets)
-            .or_insert_with(|| conditions_of_sets(before, after, sets));
+            .or_insert_with(|| conditions_of_sets(before, after, sets.0, sets.1));
         let is_judged = |attempts: &[Arc<EndedAttempt>]| {
             attempts
                 .iter()
@@ -112,13 +112,14 @@ impl<'a> Conditions<'a> {
 fn conditions_of_sets(
     before: &RunToCompare,
     after: &RunToCompare,
-    sets: (usize, usize),
+    set_before: usize,
+    set_after: usize,
 ) -> ConditionsOfSets {
-    let (old, new) = (&before.plan.sets[sets.0], &after.plan.sets[sets.1]);
-    let tools = tools_of(before, sets.0).zip(tools_of(after, sets.1));
+    let (old, new) = (&before.plan.sets[set_before], &after.plan.sets[set_after]);
+    let tools = tools_of(before, set_before).zip(tools_of(after, set_after));
     ConditionsOfSets {
         criteria: criteria_of(old) != criteria_of(new),
-        agent: is_other_agent(before, after, sets),
+        agent: is_other_agent(before, after, set_before, set_after),
         tools: tools.is_some_and(|(a, b)| a != b),
         file: old.path != new.path,
     }
@@ -130,7 +131,12 @@ fn criteria_of(set: &PlannedSet) -> Vec<Criterion> {
 }
 
 /// Whether the agents of two sets differ. With a run that is not stored as a whole, their labels are compared.
-fn is_other_agent(before: &RunToCompare, after: &RunToCompare, sets: (usize, usize)) -> bool {
+fn is_other_agent(
+    before: &RunToCompare,
+    after: &RunToCompare,
+    set_before: usize,
+    set_after: usize,
+) -> bool {
     let label = |run: &RunToCompare, set: usize| {
         let known = run
             .conditions
@@ -141,9 +147,9 @@ fn is_other_agent(before: &RunToCompare, after: &RunToCompare, sets: (usize, usi
         None => {
             let stored =
                 |run: &RunToCompare, set: usize| run.plan.sets[set].agent.without_secrets();
-            stored(before, sets.0) != stored(after, sets.1)
+            stored(before, set_before) != stored(after, set_after)
         }
-        Some(_) => label(before, sets.0) != label(after, sets.1),
+        Some(_) => label(before, set_before) != label(after, set_after),
     }
 }
 

@@ -58,7 +58,7 @@ pub fn check_text(text: &str, file_name: &str, names: KnownNames<'_>) -> Vec<Iss
     };
     let checker = Checker {
         text,
-        places: JsonPositions::default(),
+        positions: JsonPositions::default(),
         names,
     };
     let named = file_name.ends_with("test_config.json");
@@ -149,13 +149,13 @@ fn problem(problem: FileProblem) -> Issue {
 
 struct Checker<'a> {
     text: &'a str,
-    places: JsonPositions,
+    positions: JsonPositions,
     names: KnownNames<'a>,
 }
 
 impl Checker<'_> {
     fn at(&self, severity: Severity, path: &JsonPath, message: String) -> Issue {
-        let (line, column) = self.places.line_and_column(self.text, path);
+        let (line, column) = self.positions.line_and_column(self.text, path);
         Issue {
             severity,
             line,
@@ -203,7 +203,7 @@ impl Checker<'_> {
             FileFormat::TurnList => issues.push(self.turn_list(file_name)),
             _ => {}
         }
-        // A place that cannot be read at all is reported once.
+        // A value that cannot be read at all is reported once.
         let told: HashSet<(usize, usize)> =
             issues[..known].iter().map(|i| (i.line, i.column)).collect();
         let mut at = 0;
@@ -549,12 +549,12 @@ mod tests {
     fn issues_have_line_column_and_path() {
         let text = "{\n  \"eval_set_id\": \"s\", \"colour\": 1,\n  \"eval_cases\": [{\"eval_id\": 7, \"conversation\": []}]\n}";
         let issues = check_text(text, "s.evalset.json", KnownNames::default());
-        let places: Vec<_> = issues
+        let positions: Vec<_> = issues
             .iter()
             .map(|i| (i.severity, i.line, i.column, i.path.as_str()))
             .collect();
         assert_eq!(
-            places,
+            positions,
             [
                 (Severity::Warning, 2, 33, "$.colour"),
                 (Severity::Error, 3, 30, "$.eval_cases[0].eval_id")

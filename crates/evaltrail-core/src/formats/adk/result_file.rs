@@ -29,7 +29,7 @@ pub struct ResultFile {
     /// The cases in the order they finished.
     pub entries: Vec<ResultEntry>,
     text: Arc<str>,
-    places: Arc<JsonPositions>,
+    positions: Arc<JsonPositions>,
 }
 
 /// One case of a result, before it is parsed.
@@ -96,7 +96,7 @@ impl ResultFile {
         let range = self.entries[at].range.clone();
         let parsed = json::parse(&self.text[range.clone()]).map_err(|error| {
             let offset = error.offset + range.start;
-            FileProblem::syntax_in(&self.places, &self.text, SyntaxError { offset, ..error })
+            FileProblem::syntax_in(&self.positions, &self.text, SyntaxError { offset, ..error })
         })?;
         let key = AttemptKey {
             case: at,
@@ -104,7 +104,7 @@ impl ResultFile {
         };
         case_result(JsonNode::top(&parsed.value), key).map_err(|error| {
             let top = JsonPath::default().key("eval_case_results").index(at);
-            FileProblem::reading_in(&self.places, &self.text, error.path.below(&top), error)
+            FileProblem::reading_in(&self.positions, &self.text, error.path.below(&top), error)
         })
     }
 }
@@ -133,7 +133,7 @@ fn open_index(text: &Arc<str>) -> Result<ResultFile, SyntaxError> {
         created: 0.0,
         entries: Vec::new(),
         text: text.clone(),
-        places: Arc::default(),
+        positions: Arc::default(),
     };
     let outline = index::outline(text, &["eval_case_results", "evalCaseResults"])?;
     file.entries = outline

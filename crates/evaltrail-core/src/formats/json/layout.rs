@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::ops::Range;
 
 /// Number of bytes of a file from which its line ends and its escapes are detected.
-const HEAD: usize = 16 << 10;
+const SAMPLED_BYTES: usize = 16 << 10;
 
 /// A member of an object or an element of an array, with its position.
 pub(super) struct LocatedValue {
@@ -84,7 +84,7 @@ impl Style {
     /// are also detected from the beginning of the file.
     pub(super) fn detect(text: &str, sample: Range<usize>) -> Style {
         let part = &text[sample.clone()];
-        let head = &text[..text.floor_char_boundary(HEAD)];
+        let start = &text[..text.floor_char_boundary(SAMPLED_BYTES)];
         let first = container(text, sample.start)
             .ok()
             .and_then(|found| found.items.into_iter().next());
@@ -103,7 +103,7 @@ impl Style {
         let comma = walked
             .comma
             .unwrap_or_else(|| if colon.ends_with(' ') { ", " } else { "," }.into());
-        let eol = if head.contains("\r\n") { "\r\n" } else { "\n" };
+        let eol = if start.contains("\r\n") { "\r\n" } else { "\n" };
         let inner = walked.first_indent.unwrap_or_default();
         let unit = inner
             .strip_prefix(indent_of(text, sample.start))
@@ -113,7 +113,7 @@ impl Style {
             unit: unit.unwrap_or("  ").to_string(),
             colon,
             comma,
-            ascii: head.is_ascii() && (has_escapes(head) || has_escapes(part)),
+            ascii: start.is_ascii() && (has_escapes(start) || has_escapes(part)),
             levels: walked.levels,
         }
     }

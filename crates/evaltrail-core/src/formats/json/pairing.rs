@@ -20,27 +20,28 @@ const MAX_CELLS: usize = 250_000;
 
 /// Pairs the elements of two lists at the lowest cost.
 pub(super) fn pair_up(old: &[Value], new: &[Value]) -> Vec<ElementMatch> {
-    let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
-    let rest = (&old[head..], &new[head..]);
-    let tail = rest
+    let prefix = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let rest = (&old[prefix..], &new[prefix..]);
+    let suffix = rest
         .0
         .iter()
         .rev()
         .zip(rest.1.iter().rev())
         .take_while(|(a, b)| a == b)
         .count();
-    let (o, n) = (old.len() - tail, new.len() - tail);
-    let mut matches: Vec<ElementMatch> = (0..head).map(|at| ElementMatch::Paired(at, at)).collect();
-    let between = match (o - head + 1).saturating_mul(n - head + 1) > MAX_CELLS {
-        true => by_position(o - head, n - head),
-        false => least_cost(&old[head..o], &new[head..n]),
+    let (o, n) = (old.len() - suffix, new.len() - suffix);
+    let mut matches: Vec<ElementMatch> =
+        (0..prefix).map(|at| ElementMatch::Paired(at, at)).collect();
+    let between = match (o - prefix + 1).saturating_mul(n - prefix + 1) > MAX_CELLS {
+        true => by_position(o - prefix, n - prefix),
+        false => least_cost(&old[prefix..o], &new[prefix..n]),
     };
     matches.extend(between.into_iter().map(|element| match element {
-        ElementMatch::Paired(a, b) => ElementMatch::Paired(a + head, b + head),
-        ElementMatch::Gone(a) => ElementMatch::Gone(a + head),
-        ElementMatch::New(b) => ElementMatch::New(b + head),
+        ElementMatch::Paired(a, b) => ElementMatch::Paired(a + prefix, b + prefix),
+        ElementMatch::Gone(a) => ElementMatch::Gone(a + prefix),
+        ElementMatch::New(b) => ElementMatch::New(b + prefix),
     }));
-    matches.extend((0..tail).map(|at| ElementMatch::Paired(o + at, n + at)));
+    matches.extend((0..suffix).map(|at| ElementMatch::Paired(o + at, n + at)));
     matches
 }
 

@@ -230,12 +230,12 @@ impl Rewriter<'_> {
             match (names.find(&found, key), old.get(key)) {
                 (Some(at), before) => {
                     anchor = Some(at);
-                    let place = found.items[at].value.clone();
+                    let range = found.items[at].value.clone();
                     match before {
                         Some(before) => {
-                            self.value(place, depth + 1, (before, value), names.below(key))?
+                            self.value(range, depth + 1, (before, value), names.below(key))?
                         }
-                        None => self.replace(place, depth + 1, value, names.below(key))?,
+                        None => self.replace(range, depth + 1, value, names.below(key))?,
                     }
                 }
                 (None, _) => {

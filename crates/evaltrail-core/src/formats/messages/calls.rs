@@ -34,7 +34,7 @@ pub(super) fn call(node: JsonNode) -> Read<Part> {
         .find_map(|key| fields.get(key))
         .map(vertex::arguments)
         .transpose()?;
-    let id = [node, fields].iter().find_map(|place| id(*place));
+    let id = [node, fields].iter().find_map(|object| id(*object));
     let call = ToolCall {
         id,
         ..ToolCall::new(name.str()?, args)

@@ -32,11 +32,11 @@ pub(super) fn message(role: MessageRole, node: JsonNode) -> Read<Message> {
     let more = node.get("additional_kwargs");
     if role == MessageRole::Model {
         out.author = node.opt_str("name")?.filter(|name| !name.is_empty());
-        for place in [Some(node), more].into_iter().flatten() {
-            reasoning(place, &mut out);
+        for object in [Some(node), more].into_iter().flatten() {
+            reasoning(object, &mut out);
         }
-        let places = [Some(node), node.get("response_metadata")];
-        out.stopped = places.into_iter().flatten().find_map(stopped_early);
+        let objects = [Some(node), node.get("response_metadata")];
+        out.stopped = objects.into_iter().flatten().find_map(stopped_early);
     }
     for content in ["content", "parts"]
         .into_iter()
@@ -50,12 +50,12 @@ pub(super) fn message(role: MessageRole, node: JsonNode) -> Read<Message> {
     if role == MessageRole::Tool && out.parts.is_empty() {
         out.parts = vec![results::of_message(node)?];
     }
-    for place in [Some(node), more].into_iter().flatten() {
-        refusal(place, &mut out)?;
-        if let Some(audio) = place.get("audio") {
+    for object in [Some(node), more].into_iter().flatten() {
+        refusal(object, &mut out)?;
+        if let Some(audio) = object.get("audio") {
             media::add_spoken(audio, &mut out);
         }
-        add_calls(place, &mut out)?;
+        add_calls(object, &mut out)?;
     }
     // The AI SDK repeats the calls of the parts.
     if !out.has_calls() {

@@ -57,9 +57,9 @@ pub(super) fn part(kind: &str, node: JsonNode) -> Option<Part> {
 
 fn media_in(kind: &str, block: &Value, inner: &Value) -> Option<Part> {
     let text = |keys: &[&str]| {
-        let places = [inner, block].into_iter();
-        places
-            .flat_map(|place| keys.iter().filter_map(|key| place.get(*key)?.as_str()))
+        let objects = [inner, block].into_iter();
+        objects
+            .flat_map(|object| keys.iter().filter_map(|key| object.get(*key)?.as_str()))
             .next()
     };
     let mime = text(&["mime_type", "media_type", "mimeType", "mediaType"]);
@@ -102,8 +102,8 @@ fn family(kind: &str) -> &'static str {
 
 /// The type and the data of `data:image/png;base64,…`.
 fn data_address(address: &str) -> Option<(&str, &str)> {
-    let (head, data) = address.strip_prefix("data:")?.split_once(',')?;
-    let mime = head.strip_suffix(";base64")?;
+    let (media_type, data) = address.strip_prefix("data:")?.split_once(',')?;
+    let mime = media_type.strip_suffix(";base64")?;
     Some((
         mime.split(';')
             .next()

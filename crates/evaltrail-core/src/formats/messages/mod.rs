@@ -10,7 +10,7 @@
 //!                       Message ──turns──▶ Invocation
 //! ```
 //!
-//! What looks like a call and is not understood is an error with its place, or makes the calls of its turn unknown.
+//! What looks like a call and is not understood is an error with its position, or makes the calls of its turn unknown.
 
 mod answer;
 mod blocks;

@@ -13,7 +13,7 @@ use serde_json::Value;
 ///
 /// # Errors
 ///
-/// When a conversation cannot be read: a message with the place.
+/// When a conversation cannot be read: a message with the position.
 pub fn saved_conversations(text: &str) -> Result<Option<Vec<StoredSession>>, String> {
     let whole = json::parse(text).map(|parsed| vec![parsed.value]);
     let lines = || -> Option<Vec<Value>> {

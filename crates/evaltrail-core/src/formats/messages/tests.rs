@@ -426,7 +426,7 @@ fn reasoning_is_displayed_and_not_the_response() {
 
 #[test]
 fn unrecognised_calls_are_refused_or_partial() {
-    for (message, place) in [
+    for (message, problem) in [
         (
             json!({"role": "assistant", "tool_calls": [{"id": "1"}]}),
             "$[1].tool_calls[0]: expected a key \"name\"",
@@ -471,7 +471,7 @@ fn unrecognised_calls_are_refused_or_partial() {
         (json!(7), "$[1]: expected a message"),
     ] {
         let error = read(json!(["x", message])).unwrap_err();
-        assert!(error.starts_with(place), "{error}\n{message}");
+        assert!(error.starts_with(problem), "{error}\n{message}");
     }
     let searched = turns_of(
         json!(["x", {"type": "web_search_call", "id": "w", "action": {"query": "q"}}, {"role": "assistant", "content": "y"}]),

@@ -6,7 +6,7 @@ use crate::diff::values_equal;
 use crate::domain::ToolCall;
 use serde_json::{Map, Value};
 
-/// The place of a step in a turn: the position of the span, and the position of the call among those of the span (from 1).
+/// The position of a step in a turn: the position of the span, and the position of the call among those of the span (from 1).
 pub(super) type StepPosition = (usize, usize);
 
 /// How the names of the tools begin with which pydantic-ai requests a structured output from a model: they are no tools of
@@ -15,7 +15,7 @@ const STRUCTURED_OUTPUT: &str = "final_result";
 
 /// A call that a model asked for.
 struct SpanCall {
-    place: StepPosition,
+    position: StepPosition,
     call: ToolCall,
 }
 
@@ -41,8 +41,8 @@ const SUREST_FIRST: [Likeness; 6] = [
     Likeness::SameName,
 ];
 
-/// The calls with their places, and the number of calls without arguments. A call of a tool's span that no model's span
-/// contains is placed where the tool began.
+/// The calls with their positions, and the number of calls without arguments. A call of a tool's span that no model's span
+/// contains is at the position where the tool began.
 pub(super) fn called(
     facts: &[SpanFacts],
     authors: &[String],
@@ -57,10 +57,10 @@ pub(super) fn called(
     let not_run = not_run(&tools, &asked, &matches);
     let of_tools = tools.iter().zip(matches).map(|((at, tool), found)| {
         let asked = found.map(|(index, likeness)| (&asked[index], likeness));
-        let place = asked.map_or((*at, 0), |(asked, _)| asked.place);
+        let position = asked.map_or((*at, 0), |(asked, _)| asked.position);
         let call = call_of(tool, asked.map(|(asked, likeness)| (&asked.call, likeness)));
         (
-            place,
+            position,
             TracedStep::Called {
                 author: authors[*at].clone(),
                 call,
@@ -69,9 +69,9 @@ pub(super) fn called(
         )
     });
     let of_models = not_run.into_iter().map(|asked| {
-        let author = authors[asked.place.0].clone();
+        let author = authors[asked.position.0].clone();
         (
-            asked.place,
+            asked.position,
             TracedStep::Called {
                 author,
                 call: asked.call.clone(),
@@ -102,7 +102,7 @@ fn calls_of_spans(facts: &[SpanFacts]) -> Vec<SpanCall> {
             .into_iter()
             .enumerate()
             .map(move |(order, call)| SpanCall {
-                place: (at, order + 1),
+                position: (at, order + 1),
                 call,
             })
     };
@@ -146,7 +146,7 @@ fn have_same_ids(tools: &[(usize, &ToolFacts)], asked: &[SpanCall]) -> bool {
 
 /// The first of these calls in the latest span of a model that began before the tool; else the first of all.
 fn nearest(candidates: &[usize], tool: usize, asked: &[SpanCall]) -> Option<usize> {
-    let span_of = |index: &usize| asked[*index].place.0;
+    let span_of = |index: &usize| asked[*index].position.0;
     let latest = candidates.iter().map(span_of).filter(|at| *at < tool).max();
     candidates
         .iter()
@@ -283,10 +283,10 @@ mod tests {
         }
     }
 
-    /// The calls in the order of their places.
+    /// The calls in the order of their positions.
     fn shown(facts: &[SpanFacts]) -> (Value, usize) {
         let (mut steps, lacking) = called(facts, &vec![String::new(); facts.len()]);
-        steps.sort_by_key(|(place, _)| *place);
+        steps.sort_by_key(|(position, _)| *position);
         let shown = steps.iter().filter_map(|(_, step)| match step {
             TracedStep::Called { call, .. } => Some(json!([call.id, call.name, call.args])),
             TracedStep::Said { .. } => None,

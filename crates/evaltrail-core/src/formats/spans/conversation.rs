@@ -44,16 +44,16 @@ pub fn conversations(spans: &[TraceSpan]) -> Vec<TracedConversation> {
 /// The turns of each conversation, which is named by its id, or by that of its trace if it has none.
 pub fn traced_conversations(spans: &[TraceSpan]) -> Vec<(String, Vec<TracedTurn>)> {
     let mut by_trace: Vec<(&str, Vec<&TraceSpan>)> = Vec::new();
-    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut positions: HashMap<&str, usize> = HashMap::new();
     for span in spans {
-        let place = *places.entry(&span.trace).or_insert_with(|| {
+        let position = *positions.entry(&span.trace).or_insert_with(|| {
             by_trace.push((&span.trace, Vec::new()));
             by_trace.len() - 1
         });
-        by_trace[place].1.push(span);
+        by_trace[position].1.push(span);
     }
     let mut found: Vec<(String, Vec<TracedTurn>)> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut positions: HashMap<String, usize> = HashMap::new();
     for (trace, spans) in by_trace {
         let Some(turn) = traced_turn(&spans) else {
             continue;
@@ -62,11 +62,11 @@ pub fn traced_conversations(spans: &[TraceSpan]) -> Vec<(String, Vec<TracedTurn>
             .conversation
             .clone()
             .unwrap_or_else(|| trace.to_string());
-        let place = *places.entry(id.clone()).or_insert_with(|| {
+        let position = *positions.entry(id.clone()).or_insert_with(|| {
             found.push((id, Vec::new()));
             found.len() - 1
         });
-        found[place].1.push(turn);
+        found[position].1.push(turn);
     }
     found
 }

@@ -161,7 +161,7 @@ fn call(value: &Value) -> Option<ToolCall> {
     let ids = ["call_id", "toolCallId", "id"];
     let id = [call, value]
         .iter()
-        .find_map(|place| ids.iter().find_map(|key| place[*key].as_str()));
+        .find_map(|object| ids.iter().find_map(|key| object[*key].as_str()));
     let args = args.and_then(|args| args.as_object().cloned());
     Some(ToolCall {
         id: id.map(str::to_string),

@@ -41,7 +41,7 @@ pub fn traced_turn(spans: &[&TraceSpan]) -> Option<TracedTurn> {
     let (said, response) = spoken(spans, &facts, &authors);
     let (called, calls_without_arguments) = called(&facts, &authors);
     let mut steps: Vec<(StepPosition, TracedStep)> = said.into_iter().chain(called).collect();
-    steps.sort_by_key(|(place, _)| *place);
+    steps.sort_by_key(|(position, _)| *position);
     Some(TracedTurn {
         conversation: facts.iter().find_map(|one| one.conversation.clone()),
         agent: facts.iter().find_map(|one| one.agent.clone()),
@@ -110,15 +110,15 @@ fn agent_response(facts: &[SpanFacts]) -> Option<String> {
     Some(last.text.clone())
 }
 
-/// A text, and its place.
-type Placed = (StepPosition, TracedStep);
+/// A step, and its position.
+type PositionedStep = (StepPosition, TracedStep);
 
 /// What models said in between, and the final response: as in ADK, the last message without a call.
 fn spoken(
     spans: &[&TraceSpan],
     facts: &[SpanFacts],
     authors: &[String],
-) -> (Vec<Placed>, Option<String>) {
+) -> (Vec<PositionedStep>, Option<String>) {
     let mut said: Vec<(usize, &str, bool)> = Vec::new();
     for (at, one) in facts.iter().enumerate().filter(|(_, one)| !one.is_whole) {
         let Some(message) = one

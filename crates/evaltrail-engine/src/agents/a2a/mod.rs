@@ -36,13 +36,13 @@ const POLLS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_
 /// An agent that speaks Agent2Agent.
 #[derive(Debug)]
 pub(super) struct A2aAgent {
-    place: Arc<A2aPlace>,
+    endpoint: Arc<A2aEndpoint>,
     /// What the card says.
     description: AgentDescription,
 }
 
 #[derive(Debug)]
-struct A2aPlace {
+struct A2aEndpoint {
     remote: Arc<Remote>,
     url: Url,
     streams: bool,
@@ -55,7 +55,7 @@ struct A2aPlace {
 /// A conversation with the agent.
 #[derive(Debug)]
 struct A2aSession {
-    place: Arc<A2aPlace>,
+    endpoint: Arc<A2aEndpoint>,
     /// Empty until the server has given the conversation an id.
     context: String,
     /// The task that waits for an answer of the user.
@@ -92,7 +92,7 @@ impl A2aAgent {
             ),
         ));
         let protocol = Mutex::new(protocol);
-        let place = A2aPlace {
+        let endpoint = A2aEndpoint {
             remote,
             url,
             streams,
@@ -100,7 +100,7 @@ impl A2aAgent {
             tidying: TaskTracker::new(),
         };
         Ok(A2aAgent {
-            place: Arc::new(place),
+            endpoint: Arc::new(endpoint),
             description,
         })
     }
@@ -118,9 +118,9 @@ impl Agent for A2aAgent {
                 "a single turn cannot be run: Agent2Agent has no way to send the turns before it",
             ));
         }
-        let (place, protocol) = (self.place.clone(), self.place.protocol());
+        let (endpoint, protocol) = (self.endpoint.clone(), self.endpoint.protocol());
         Ok(Box::new(A2aSession {
-            place,
+            endpoint,
             context: String::new(),
             asking: None,
             running: None,
@@ -129,12 +129,12 @@ impl Agent for A2aAgent {
     }
 
     async fn finish(&self) {
-        self.place.tidying.close();
-        let _ = tokio::time::timeout(CANCELS_WITHIN, self.place.tidying.wait()).await;
+        self.endpoint.tidying.close();
+        let _ = tokio::time::timeout(CANCELS_WITHIN, self.endpoint.tidying.wait()).await;
     }
 }
 
-impl A2aPlace {
+impl A2aEndpoint {
     fn protocol(&self) -> A2aVersion {
         *self.protocol.lock()
     }
@@ -202,8 +202,8 @@ impl Session for A2aSession {
         on_event: OnEvent<'_>,
     ) -> Result<TurnOutcome, AgentError> {
         let mut on_event = with_times(on_event);
-        let place = self.place.clone();
-        let protocol = place.protocol();
+        let endpoint = self.endpoint.clone();
+        let protocol = endpoint.protocol();
         let mut turn = turn;
         match self.exchange(protocol, &mut turn, &mut on_event).await {
             Err(TurnFailure::Version(why)) => {
@@ -213,7 +213,7 @@ impl Session for A2aSession {
                     TurnFailure::Version(_) => why,
                     TurnFailure::Error(error) => error,
                 })?;
-                *place.protocol.lock() = other;
+                *endpoint.protocol.lock() = other;
                 Ok(outcome)
             }
             outcome => outcome.map_err(TurnFailure::into_error),
@@ -249,18 +249,18 @@ impl A2aSession {
         turn: &mut Turn<'_>,
         on_event: &mut (dyn FnMut(Event) + Send),
     ) -> Result<TurnOutcome, TurnFailure> {
-        let place = self.place.clone();
+        let endpoint = self.endpoint.clone();
         self.protocol = protocol;
         let request = protocol.message(
-            &place.url,
-            place.streams,
+            &endpoint.url,
+            endpoint.streams,
             turn.user,
             &self.context,
             self.asking.as_deref(),
         );
-        let headers = place.headers(protocol, place.streams);
+        let headers = endpoint.headers(protocol, endpoint.streams);
         let body = request.body.unwrap_or_default();
-        let response = place
+        let response = endpoint
             .remote
             .begin_turn(request.url, &body, &headers)
             .await?;
@@ -271,7 +271,10 @@ impl A2aSession {
                     .await?
             }
             false => {
-                let value = place.remote.json_body(response, &mut turn.budget).await?;
+                let value = endpoint
+                    .remote
+                    .json_body(response, &mut turn.budget)
+                    .await?;
                 self.take(&mut reader, &value, on_event)?;
                 None
             }
@@ -289,8 +292,8 @@ impl A2aSession {
         turn: &mut Turn<'_>,
         on_event: &mut (dyn FnMut(Event) + Send),
     ) -> Result<Option<AgentError>, TurnFailure> {
-        let place = self.place.clone();
-        let mut items = place.remote.items(response, turn.budget.take_rest());
+        let endpoint = self.endpoint.clone();
+        let mut items = endpoint.remote.items(response, turn.budget.take_rest());
         let mut read = Ok(None);
         loop {
             match items.next().await {
@@ -325,7 +328,7 @@ impl A2aSession {
         on_event: &mut (dyn FnMut(Event) + Send),
     ) -> Result<(), TurnFailure> {
         if let Some(error) = request::error_of(value) {
-            let words = self.place.remote.error(ErrorKind::Agent, &error.words);
+            let words = self.endpoint.remote.error(ErrorKind::Agent, &error.words);
             // After the agent has begun, the message must not be sent again.
             return Err(
                 match error.is_about_version() && reader.state() == TaskState::None {
@@ -360,7 +363,7 @@ impl A2aSession {
         ) {
             // The agent has begun: no error may be one after which the message is sent again.
             let asked = self
-                .place
+                .endpoint
                 .task(self.protocol, &task)
                 .await
                 .map_err(|error| {
@@ -413,7 +416,7 @@ impl A2aSession {
                     ..event
                 })
                 .for_each(on_event);
-            return Err(self.place.remote.error(ErrorKind::Agent, words));
+            return Err(self.endpoint.remote.error(ErrorKind::Agent, words));
         }
         if state == TaskState::None {
             let why = "the server answered with nothing that Agent2Agent defines";
@@ -449,14 +452,14 @@ impl Drop for A2aSession {
         if let (Some(task), Ok(runtime)) =
             (self.running.take(), tokio::runtime::Handle::try_current())
         {
-            let (place, protocol) = (self.place.clone(), self.protocol);
-            let tidying = self.place.tidying.clone();
+            let (endpoint, protocol) = (self.endpoint.clone(), self.protocol);
+            let tidying = self.endpoint.tidying.clone();
             tidying.spawn_on(
                 async move {
                     // A task that is not cancelled does not affect any result.
                     let _ = tokio::time::timeout(
                         CANCELS_WITHIN,
-                        place.method(protocol, Method::Cancel, &task),
+                        endpoint.method(protocol, Method::Cancel, &task),
                     )
                     .await;
                 },

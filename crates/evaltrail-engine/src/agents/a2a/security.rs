@@ -63,14 +63,14 @@ fn scheme_text(name: &str, scheme: &Value) -> String {
         };
     }
     if let Some(key) = of("apiKeySecurityScheme", "apiKey") {
-        let place = key["location"]
+        let location = key["location"]
             .as_str()
             .or(key["in"].as_str())
             .unwrap_or("header");
         let key = key["name"].as_str().unwrap_or_default();
-        return match place {
+        return match location {
             "header" => format!("an API key in the header {key:?} (headers)"),
-            _ => format!("an API key as the {place} parameter {key:?}"),
+            _ => format!("an API key as the {location} parameter {key:?}"),
         };
     }
     if of("oauth2SecurityScheme", "oauth2").is_some()

@@ -26,11 +26,11 @@ use std::sync::Arc;
 /// An agent that speaks AG-UI.
 #[derive(Debug)]
 pub(super) struct AgUiAgent {
-    place: Arc<AgUiPlace>,
+    endpoint: Arc<AgUiEndpoint>,
 }
 
 #[derive(Debug)]
-struct AgUiPlace {
+struct AgUiEndpoint {
     remote: Arc<Remote>,
     settings: AgUiSettings,
     /// The declarations of the tools that the client runs.
@@ -40,7 +40,7 @@ struct AgUiPlace {
 /// A conversation.
 #[derive(Debug)]
 struct AgUiSession {
-    place: Arc<AgUiPlace>,
+    endpoint: Arc<AgUiEndpoint>,
     thread: String,
     messages: Vec<Value>,
     state: SharedState,
@@ -62,7 +62,7 @@ impl AgUiAgent {
             .transpose()?
             .unwrap_or_default();
         Ok(AgUiAgent {
-            place: Arc::new(AgUiPlace {
+            endpoint: Arc::new(AgUiEndpoint {
                 remote,
                 settings: settings.clone(),
                 tools,
@@ -74,7 +74,7 @@ impl AgUiAgent {
 #[async_trait]
 impl Agent for AgUiAgent {
     async fn describe(&self) -> AgentDescription {
-        let tools = self.place.tools.iter().filter_map(declared_by).collect();
+        let tools = self.endpoint.tools.iter().filter_map(declared_by).collect();
         AgentDescription {
             was_asked: false,
             about: Vec::new(),
@@ -84,7 +84,7 @@ impl Agent for AgUiAgent {
 
     async fn open(&self, opening: SessionOptions) -> Result<Box<dyn Session>, AgentError> {
         Ok(Box::new(AgUiSession {
-            place: self.place.clone(),
+            endpoint: self.endpoint.clone(),
             thread: uuid::Uuid::new_v4().to_string(),
             messages: history_messages(&opening.history)
                 .into_iter()
@@ -127,7 +127,7 @@ impl AgUiSession {
             "protocolVersion": "1.0",
             "state": self.state.value,
             "messages": self.messages,
-            "tools": self.place.tools,
+            "tools": self.endpoint.tools,
             "context": [],
             "forwardedProps": {},
         });
@@ -148,16 +148,16 @@ impl AgUiSession {
         user: &str,
         emit: &mut (dyn FnMut(Event) + Send),
     ) -> Result<AgUiReader, AgentError> {
-        let place = self.place.clone();
+        let endpoint = self.endpoint.clone();
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
         let input = self.input(user);
-        let response = place
+        let response = endpoint
             .remote
-            .begin_turn(place.remote.base().clone(), &input, &headers)
+            .begin_turn(endpoint.remote.base().clone(), &input, &headers)
             .await?;
         let mut reader = AgUiReader::new(std::mem::take(&mut self.state), turn.streams);
-        let mut items = place.remote.items(response, turn.budget.take_rest());
+        let mut items = endpoint.remote.items(response, turn.budget.take_rest());
         while let Some(item) = items.next().await? {
             items.charge(item.size + EVENT)?;
             reader.take(&item.value).into_iter().for_each(&mut *emit);
@@ -176,7 +176,7 @@ impl AgUiSession {
         emit: &mut (dyn FnMut(Event) + Send),
     ) -> Result<bool, AgentError> {
         let is_declared = |call: &ToolCall| {
-            self.place
+            self.endpoint
                 .tools
                 .iter()
                 .any(|tool| tool["name"] == call.name.as_str())
@@ -214,13 +214,13 @@ impl Session for AgUiSession {
             self.messages
                 .push(json!({"id": new_id(), "role": "user", "content": text}));
         }
-        let steps = self.place.settings.max_steps;
+        let steps = self.endpoint.settings.max_steps;
         for _ in 0..steps {
             let mut reader = self.run(&mut turn, &text, &mut emit).await?;
             let (ending, open) = (reader.ending(), reader.open_calls());
             match ending {
                 Some(Ending::Error(words)) => {
-                    return Err(self.place.remote.error(ErrorKind::Agent, words));
+                    return Err(self.endpoint.remote.error(ErrorKind::Agent, words));
                 }
                 Some(Ending::Interrupted { ids, words }) => {
                     self.interrupts = ids;

@@ -35,7 +35,7 @@ pub(super) struct CallPaths {
     pub(super) path: JsonPath,
     /// The beginning of the path, up to a part that selects among the elements of a list. If it leads nowhere, the calls
     /// are not known.
-    place: JsonPath,
+    list: JsonPath,
     name: JsonPath,
     args: Option<JsonPath>,
     pub(super) response: Option<JsonPath>,
@@ -120,7 +120,7 @@ impl CallPaths {
             |key: &str, path: &str| compiled(key, Some(path)).map(|path| path.unwrap_or_default());
         Ok(CallPaths {
             path: needed("calls.path", &calls.path)?,
-            place: needed("calls.path", place_of(&calls.path))?,
+            list: needed("calls.path", list_path(&calls.path))?,
             name: needed("calls.name", &calls.name)?,
             args: compiled("calls.args", calls.args.as_deref())?,
             response: compiled("calls.response", calls.response.as_deref())?,
@@ -132,11 +132,11 @@ impl CallPaths {
     /// Whether a value says which calls were made: it has a list of them, and each has a name.
     pub(super) fn are_known(&self, value: &Value) -> bool {
         let has_name = |node: &&Value| node.is_array() || self.name.query(node).first().is_some();
-        self.place
+        self.list
             .query(value)
             .all()
             .iter()
-            .any(|place| !place.is_null())
+            .any(|list| !list.is_null())
             && self.path.query(value).all().iter().all(has_name)
     }
 
@@ -192,7 +192,7 @@ impl CallPaths {
 }
 
 /// The path of the list in which a path selects elements: `$.steps` of `$.steps[?@.type=='tool']` and of `$.steps[*]`.
-fn place_of(path: &str) -> &str {
+fn list_path(path: &str) -> &str {
     let ends = ["[?", "[*", ".*", ".."]
         .into_iter()
         .filter_map(|selector| path.find(selector));

@@ -34,7 +34,7 @@ impl StateMessage {
         StateMessage {
             id: [value, fields]
                 .iter()
-                .find_map(|place| place["id"].as_str())
+                .find_map(|object| object["id"].as_str())
                 .unwrap_or_default()
                 .to_string(),
             content: content_of(value),
@@ -45,7 +45,7 @@ impl StateMessage {
     }
 
     /// One event with the thoughts and one with everything else. The author is the agent's name, else the node of the graph.
-    pub(super) fn events(self, place: &str) -> Vec<Event> {
+    pub(super) fn events(self, node: &str) -> Vec<Event> {
         let StateMessage {
             content,
             usage,
@@ -56,7 +56,7 @@ impl StateMessage {
         if !matches!(content.role, MessageRole::Model | MessageRole::Tool) {
             return Vec::new();
         }
-        let author = content.author.as_deref().unwrap_or(place);
+        let author = content.author.as_deref().unwrap_or(node);
         let (thoughts, acts): (Vec<Part>, Vec<Part>) = content
             .parts
             .into_iter()
@@ -65,7 +65,7 @@ impl StateMessage {
         if !thoughts.is_empty() {
             events.push(Event {
                 is_intermediate: true,
-                ..event_with(place, thoughts)
+                ..event_with(node, thoughts)
             });
         }
         if !acts.is_empty() || usage.is_some() || error.is_some() {

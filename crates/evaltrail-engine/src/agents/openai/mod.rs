@@ -33,11 +33,11 @@ const MAX_DECLARATIONS: u64 = 4 << 20;
 /// A model or an agent.
 #[derive(Debug)]
 pub(super) struct OpenaiAgent {
-    place: Arc<OpenaiPlace>,
+    endpoint: Arc<OpenaiEndpoint>,
 }
 
 #[derive(Debug)]
-struct OpenaiPlace {
+struct OpenaiEndpoint {
     remote: Arc<Remote>,
     settings: OpenaiSettings,
     /// The declarations of the tools: objects with `name`, `description` and `parameters`.
@@ -47,7 +47,7 @@ struct OpenaiPlace {
 /// A conversation.
 #[derive(Debug)]
 struct OpenaiSession {
-    place: Arc<OpenaiPlace>,
+    endpoint: Arc<OpenaiEndpoint>,
     id: String,
     /// The messages, or the items, so far.
     said: Vec<Value>,
@@ -67,7 +67,7 @@ impl OpenaiAgent {
             .transpose()?
             .unwrap_or_default();
         Ok(OpenaiAgent {
-            place: Arc::new(OpenaiPlace {
+            endpoint: Arc::new(OpenaiEndpoint {
                 remote,
                 settings: settings.clone(),
                 tools,
@@ -103,22 +103,22 @@ fn declarations(text: &str) -> Result<Vec<Value>, String> {
 #[async_trait]
 impl Agent for OpenaiAgent {
     async fn describe(&self) -> AgentDescription {
-        let tools = self.place.tools.iter().filter_map(declared_by).collect();
+        let tools = self.endpoint.tools.iter().filter_map(declared_by).collect();
         AgentDescription {
             was_asked: false,
-            about: vec![("model", self.place.settings.model.clone())],
+            about: vec![("model", self.endpoint.settings.model.clone())],
             tools,
         }
     }
 
     async fn open(&self, opening: SessionOptions) -> Result<Box<dyn Session>, AgentError> {
-        let place = self.place.clone();
-        let said = match place.settings.api {
-            OpenaiApi::Chat => chat::beginning(&place.settings, &opening.history),
+        let endpoint = self.endpoint.clone();
+        let said = match endpoint.settings.api {
+            OpenaiApi::Chat => chat::beginning(&endpoint.settings, &opening.history),
             OpenaiApi::Responses => responses::beginning(&opening.history),
         };
         Ok(Box::new(OpenaiSession {
-            place,
+            endpoint,
             id: opening.session_id,
             said,
             tools: opening.tools,
@@ -133,11 +133,11 @@ impl OpenaiSession {
         budget: &mut TurnBudget,
         on_text: &mut (dyn FnMut(&str) + Send),
     ) -> Result<Reply, AgentError> {
-        let OpenaiPlace {
+        let OpenaiEndpoint {
             remote,
             settings,
             tools,
-        } = self.place.as_ref();
+        } = self.endpoint.as_ref();
         let (path, mut body) = match settings.api {
             OpenaiApi::Chat => (
                 &["chat", "completions"][..],
@@ -180,7 +180,7 @@ impl OpenaiSession {
             };
             let answer = answer_for_caller(&self.tools, &call).await?;
             let text = text_of(&answer);
-            self.said.push(match self.place.settings.api {
+            self.said.push(match self.endpoint.settings.api {
                 OpenaiApi::Chat => chat::result(&asked, &text),
                 OpenaiApi::Responses => responses::result(&asked.id, &text),
             });
@@ -206,12 +206,12 @@ impl Session for OpenaiSession {
         on_event: OnEvent<'_>,
     ) -> Result<TurnOutcome, AgentError> {
         let mut emit = with_times(on_event);
-        let place = self.place.clone();
+        let endpoint = self.endpoint.clone();
         let text = turn.user.spoken_text();
         self.said
             .push(serde_json::json!({"role": "user", "content": text}));
-        let mut is_partial = place.settings.hosted;
-        for _ in 0..place.settings.max_steps {
+        let mut is_partial = endpoint.settings.hosted;
+        for _ in 0..endpoint.settings.max_steps {
             let mut reply = {
                 let mut on_text = |text: &str| {
                     if turn.streams {
@@ -240,7 +240,7 @@ impl Session for OpenaiSession {
         }
         let why = format!(
             "the model did not stop calling tools within {} steps (max_steps)",
-            place.settings.max_steps
+            endpoint.settings.max_steps
         );
         Err(AgentError::new(ErrorKind::Agent, why))
     }

@@ -29,10 +29,10 @@ use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 
 /// The maximum number of connections at the same time. For another one, the oldest is closed that has not sent the token.
 const MAX_CONNECTIONS: usize = 512;
-/// The time limit for the head of a request, from when the connection is ready for it.
-const HEAD_WITHIN: Duration = Duration::from_secs(60);
-/// The maximum memory of the head of a request, in bytes.
-const MAX_HEAD: usize = 64 << 10;
+/// The time limit for the headers of a request, from when the connection is ready for it.
+const HEADERS_WITHIN: Duration = Duration::from_secs(60);
+/// The maximum memory of the headers of a request, in bytes.
+const MAX_HEADERS: usize = 64 << 10;
 /// How long the server waits after a connection could not be accepted.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 /// The environment variable that tells an agent's process the address.
@@ -118,7 +118,7 @@ impl ToolServer {
             );
         }
         let listener_of_traces = match &tools.traces {
-            TraceSource::At(place) => Some(listen_for_traces(place)?),
+            TraceSource::At(host_port) => Some(listen_for_traces(host_port)?),
             TraceSource::None | TraceSource::Started => None,
         };
         let traces = match (&tools.traces, &listener_of_traces) {
@@ -216,28 +216,28 @@ impl Drop for ToolServer {
 }
 
 /// Receives spans at an address.
-fn listen_for_traces(place: &str) -> Result<Arc<TraceListener>, AgentError> {
-    let token = traces_token(place, std::env::var(TRACES_TOKEN).ok()).map_err(setup)?;
+fn listen_for_traces(address: &str) -> Result<Arc<TraceListener>, AgentError> {
+    let token = traces_token(address, std::env::var(TRACES_TOKEN).ok()).map_err(setup)?;
     let serve_traces = |listener: std::net::TcpListener, inbox| {
         Ok(tokio::spawn(serve(
             TcpListener::from_std(listener)?,
             Answering::Traces(token, inbox),
         )))
     };
-    TraceListener::at(place, serve_traces)
-        .map_err(|error| setup(format!("traces cannot be received at {place}: {error}")))
+    TraceListener::at(address, serve_traces)
+        .map_err(|error| setup(format!("traces cannot be received at {address}: {error}")))
 }
 
 /// The token for spans at an address. The error is a message: there is none that others cannot guess.
-fn traces_token(place: &str, token: Option<String>) -> Result<String, String> {
+fn traces_token(address: &str, token: Option<String>) -> Result<String, String> {
     let is_token = |token: &String| {
         let is_plain = |one: char| one.is_ascii_alphanumeric() || "-_".contains(one);
         token.len() >= SHORTEST_TOKEN && token.chars().all(is_plain)
     };
     token.filter(is_token).ok_or_else(|| {
         format!(
-            "spans at {place} need a token, so that no other program can send any: set {TRACES_TOKEN} to at least \
-             {SHORTEST_TOKEN} random letters and digits, and start the agent with OTEL_EXPORTER_OTLP_ENDPOINT=http://{place}/TOKEN"
+            "spans at {address} need a token, so that no other program can send any: set {TRACES_TOKEN} to at least \
+             {SHORTEST_TOKEN} random letters and digits, and start the agent with OTEL_EXPORTER_OTLP_ENDPOINT=http://{address}/TOKEN"
         )
     })
 }
@@ -296,8 +296,8 @@ async fn serve(listener: TcpListener, answering: Answering) {
             let mut connection = hyper::server::conn::http1::Builder::new();
             connection
                 .timer(TokioTimer::new())
-                .header_read_timeout(HEAD_WITHIN)
-                .max_buf_size(MAX_HEAD);
+                .header_read_timeout(HEADERS_WITHIN)
+                .max_buf_size(MAX_HEADERS);
             let _ = connection
                 .serve_connection(TokioIo::new(stream), service_fn(answer))
                 .await;
@@ -309,7 +309,7 @@ async fn serve(listener: TcpListener, answering: Answering) {
 /// Whether a connection begins as those of HTTP/2 do.
 async fn is_http2(stream: &TcpStream) -> bool {
     let mut first = [0; HTTP2_PREFACE.len()];
-    let peeked = tokio::time::timeout(HEAD_WITHIN, stream.peek(&mut first)).await;
+    let peeked = tokio::time::timeout(HEADERS_WITHIN, stream.peek(&mut first)).await;
     matches!(peeked, Ok(Ok(_))) && first == HTTP2_PREFACE
 }
 

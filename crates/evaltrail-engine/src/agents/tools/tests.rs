@@ -213,9 +213,9 @@ async fn oversized_call_is_recorded_as_failure() {
     }
 }
 
-/// The heads of requests are in no budget: each is small.
+/// The headers of requests are in no budget: they are small.
 #[tokio::test]
-async fn a_large_head_is_refused() {
+async fn too_large_headers_are_refused() {
     let server = TestServer::start().await;
     for (bytes, is_read) in [(30 << 10, true), (200 << 10, false)] {
         let asked = server
@@ -223,7 +223,7 @@ async fn a_large_head_is_refused() {
             .post(format!("{}/hello", server.address))
             .header("x-large", "x".repeat(bytes));
         let status = asked.send().await.map(|answer| answer.status());
-        // The connection may be closed before the whole head was sent.
+        // The connection may be closed before all headers were sent.
         assert_eq!(
             status.is_ok_and(|status| status.is_success()),
             is_read,
@@ -244,9 +244,9 @@ async fn spans_do_not_take_the_memory_of_calls() {
         .split_once('/')
         .unwrap();
     let mut unfinished = tokio::net::TcpStream::connect(host).await.unwrap();
-    let head =
+    let headers =
         format!("POST /{token}/v1/traces HTTP/1.1\r\nHost: x\r\nContent-Length: 16000000\r\n\r\n");
-    unfinished.write_all(head.as_bytes()).await.unwrap();
+    unfinished.write_all(headers.as_bytes()).await.unwrap();
     // Most of it has been received when it is written: the buffers of a connection are smaller.
     unfinished.write_all(&vec![b' '; 15_000_000]).await.unwrap();
     let text = "x".repeat(15 << 20);
@@ -294,10 +294,10 @@ async fn unfinished_requests_do_not_keep_spans_out() {
     for number in 0..600 {
         let mut stream = TcpStream::connect(host).await.unwrap();
         let path = if number % 2 == 0 { "other" } else { token };
-        let head = format!(
+        let headers = format!(
             "POST /{path}/v1/traces HTTP/1.1\r\nHost: x\r\nContent-Length: 16000000\r\n\r\n"
         );
-        let request = if number < 550 { head } else { String::new() };
+        let request = if number < 550 { headers } else { String::new() };
         // A connection that was closed to make room for another one.
         let _ = stream.write_all(request.as_bytes()).await;
         let _ = stream.write_all(&[b' '; 1000]).await;
@@ -407,9 +407,9 @@ async fn incomplete_span_batch_marks_turn_truncated() {
         .split_once('/')
         .unwrap();
     let mut broken = tokio::net::TcpStream::connect(host).await.unwrap();
-    let head =
+    let headers =
         format!("POST /{token}/v1/traces HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{{");
-    broken.write_all(head.as_bytes()).await.unwrap();
+    broken.write_all(headers.as_bytes()).await.unwrap();
     broken.shutdown().await.unwrap();
     // The server closes the connection when it has answered.
     let _ = broken.read_to_end(&mut Vec::new()).await;
@@ -439,11 +439,11 @@ async fn an_export_over_grpc_is_recognised() {
     let server = TestServer::start().await;
     let inbox = server.server.traces().unwrap().clone();
     assert!(!inbox.is_over_grpc());
-    let place = Url::parse(&server.address)
+    let address = Url::parse(&server.address)
         .unwrap()
         .socket_addrs(|| None)
         .unwrap();
-    let mut stream = std::net::TcpStream::connect(&place[..]).unwrap();
+    let mut stream = std::net::TcpStream::connect(&address[..]).unwrap();
     stream
         .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
         .unwrap();

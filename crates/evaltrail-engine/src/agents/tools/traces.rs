@@ -358,19 +358,19 @@ impl TraceListener {
     /// The listener at an address. `serve` answers requests with an inbox. Errors: the address is in use by another
     /// program.
     pub(super) fn at(
-        place: &str,
+        address: &str,
         serve: impl FnOnce(std::net::TcpListener, Arc<TraceInbox>) -> io::Result<JoinHandle<()>>,
     ) -> io::Result<Arc<TraceListener>> {
         let mut listeners = LISTENERS.lock();
-        if let Some(found) = listeners.get(place).and_then(Weak::upgrade) {
+        if let Some(found) = listeners.get(address).and_then(Weak::upgrade) {
             return Ok(found);
         }
-        let listener = std::net::TcpListener::bind(place)?;
+        let listener = std::net::TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
         let inbox = Arc::<TraceInbox>::default();
         let serving = serve(listener, inbox.clone())?;
         let listener = Arc::new(TraceListener { inbox, serving });
-        listeners.insert(place.to_string(), Arc::downgrade(&listener));
+        listeners.insert(address.to_string(), Arc::downgrade(&listener));
         Ok(listener)
     }
 }

@@ -33,13 +33,13 @@ pub(super) fn trace_source(value: toml::Value) -> Result<TraceSource, String> {
     match value {
         toml::Value::Boolean(true) => Ok(TraceSource::Started),
         toml::Value::Boolean(false) => Ok(TraceSource::None),
-        toml::Value::String(place) => {
-            let url = Url::parse(&format!("http://{place}")).ok();
+        toml::Value::String(address) => {
+            let url = Url::parse(&format!("http://{address}")).ok();
             let is_here =
                 |url: &Url| matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"));
             match url.filter(is_here).and_then(|url| url.port()) {
-                Some(_) => Ok(TraceSource::At(place.replace("localhost", "127.0.0.1"))),
-                None => Err(format!("{wrong}; {place:?} is not one")),
+                Some(_) => Ok(TraceSource::At(address.replace("localhost", "127.0.0.1"))),
+                None => Err(format!("{wrong}; {address:?} is not one")),
             }
         }
         _ => Err(wrong.into()),

@@ -1,11 +1,11 @@
 //! Vertex AI's evaluation service: `evaluateInstances`. The question is the request body.
 
 use super::call::{Call, ModelAnswer, join};
-use crate::judge::endpoint::ModelEndpoint;
+use crate::judge::endpoint::{ModelEndpoint, VertexProject};
 use serde_json::Value;
 
 pub(super) fn call(endpoint: &ModelEndpoint, body: &str) -> Call {
-    let (project, location) = endpoint.place.clone().unwrap_or_default();
+    let VertexProject { project, location } = endpoint.vertex.clone().unwrap_or_default();
     let verb = format!("{location}:evaluateInstances");
     let url = join(
         &endpoint.base,

@@ -2,7 +2,7 @@
 
 use super::Settings;
 use super::call::{Call, ModelAnswer, count, join};
-use crate::judge::endpoint::ModelEndpoint;
+use crate::judge::endpoint::{ModelEndpoint, VertexProject};
 use evaltrail_core::domain::VerdictParsing;
 use serde_json::{Map, Value, json};
 
@@ -46,12 +46,12 @@ fn request(endpoint: &ModelEndpoint, verb: &str) -> Call {
         "{}{verb}",
         endpoint.model.rsplit('/').next().unwrap_or_default()
     );
-    let (url, header) = match &endpoint.place {
+    let (url, header) = match &endpoint.vertex {
         None => (
             join(&endpoint.base, &["v1beta", "models", &model]),
             "x-goog-api-key",
         ),
-        Some((project, location)) => {
+        Some(VertexProject { project, location }) => {
             let own = format!("{}{verb}", endpoint.model);
             // A model's full resource name contains its location.
             let parts: Vec<&str> = match endpoint.model.starts_with("projects/") {

@@ -186,7 +186,7 @@ mod tests {
             base: "http://localhost:1/".parse().unwrap(),
             key: None,
             service: false,
-            place: None,
+            vertex: None,
         }
     }
 
@@ -211,7 +211,7 @@ mod tests {
     fn schema_is_sent_unless_form_is_in_prompt() {
         use FormMode::{Prompt, Schema, Tool};
         let schema = json!({"type": "object"});
-        for (provider, mode, place) in [
+        for (provider, mode, pointer) in [
             (
                 Provider::Gemini,
                 Schema,
@@ -229,7 +229,7 @@ mod tests {
             let endpoint = endpoint(provider, "m");
             let of = |mode: FormMode| body(&endpoint, json!({}), Some(&schema), mode);
             assert_eq!(
-                of(mode).pointer(place),
+                of(mode).pointer(pointer),
                 Some(&schema),
                 "{provider:?} {mode:?}"
             );
@@ -238,7 +238,7 @@ mod tests {
                 body(&endpoint, json!({}), None, mode),
                 "{provider:?}"
             );
-            assert!(of(Prompt).pointer(place).is_none(), "{provider:?}");
+            assert!(of(Prompt).pointer(pointer).is_none(), "{provider:?}");
         }
         let plain = body(&endpoint(Provider::Gemini, "m"), json!({}), None, Prompt);
         assert_eq!(

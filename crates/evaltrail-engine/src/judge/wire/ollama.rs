@@ -83,7 +83,7 @@ mod tests {
             base: "http://localhost:1/".parse().unwrap(),
             key: None,
             service: false,
-            place: None,
+            vertex: None,
         };
         let body = |settings: Value| {
             call(

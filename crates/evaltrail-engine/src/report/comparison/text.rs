@@ -87,11 +87,11 @@ impl ComparedRuns<'_> {
             .max()
             .unwrap_or(0)
             .max(6);
-        let head = format!(
+        let header = format!(
             "{:width$} {:>7} {:>8} {:>8} {:>10}  {}",
             "metric", "cases", "first", "second", "difference", "test, each metric by itself"
         );
-        let mut out = format!("\n{}\n", paint.faint(&head));
+        let mut out = format!("\n{}\n", paint.faint(&header));
         for of in metrics {
             let _ = writeln!(
                 out,

@@ -42,7 +42,7 @@ fn agent(report: &AgentReport, out: &mut String) {
         .unwrap_or(0);
     out.push_str("<table>\n<tr><th>tool</th><th>declared</th><th class=\"n\">expected</th><th class=\"n\">called</th><th class=\"n\">passed</th><th class=\"n\">errors</th></tr>\n");
     for (name, tool) in &coverage.tools {
-        tool_row(report, (name, tool), most, out);
+        tool_row(report, name, tool, most, out);
     }
     out.push_str("</table>\n");
     for (name, tool) in &coverage.tools {
@@ -66,12 +66,7 @@ fn counts_of(cases: &CasesByColumn) -> [usize; 3] {
     [&cases.expected, &cases.called, &cases.passed].map(|cases| cases.count())
 }
 
-fn tool_row(
-    report: &AgentReport,
-    (name, tool): (&str, &ToolCoverage),
-    most: usize,
-    out: &mut String,
-) {
+fn tool_row(report: &AgentReport, name: &str, tool: &ToolCoverage, most: usize, out: &mut String) {
     let declared = match (report.waived.reason(name), tool.declared) {
         (Some(reason), _) => format!("waived: {}", escaped(reason)),
         (_, Some(true)) => "yes".into(),

@@ -271,10 +271,10 @@ fn groups(state: &RunState, out: &mut String) {
 
 fn metrics(state: &RunState, out: &mut String) {
     out.push_str("<table><tr><th>metric");
-    for head in [
+    for header in [
         "mean", "std", "valid", "errored", "total", "min", "median", "p90", "p95",
     ] {
-        let _ = write!(out, "<th class=\"n\">{head}");
+        let _ = write!(out, "<th class=\"n\">{header}");
     }
     out.push_str("<th>distribution</tr>\n");
     let number = |value: Option<f64>| value.map_or("—".into(), statistic_text);

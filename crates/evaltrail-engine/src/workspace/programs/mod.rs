@@ -7,7 +7,7 @@
 mod user;
 
 use super::root::repository_of;
-use crate::store::read_head;
+use crate::store::read_start;
 use std::path::{Path, PathBuf};
 use user::{UnsafePath, User};
 
@@ -186,8 +186,8 @@ fn interpreters_of(environment: &Path) -> impl Iterator<Item = PathBuf> {
 
 /// The interpreter that the first line of a script names.
 fn interpreter_of(script: &Path) -> Option<PathBuf> {
-    let head = read_head(script, MAX_FIRST_LINE).ok()?;
-    let line = head
+    let start = read_start(script, MAX_FIRST_LINE).ok()?;
+    let line = start
         .strip_prefix(b"#!")?
         .split(|byte| *byte == b'\n')
         .next()?;

@@ -20,20 +20,20 @@ fn names() -> (&'static str, &'static str) {
 
 #[test]
 fn environment_above_repository_is_not_used() {
-    let place = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let (python, adk) = names();
-    let repository = place.path().join("repository");
+    let repository = folder.path().join("repository");
     let agents = repository.join("evals/agents");
     fs::create_dir_all(&agents).unwrap();
     fs::create_dir(repository.join(".git")).unwrap();
-    program(&place.path().join(".venv").join(python));
-    program(&place.path().join(".venv").join(adk));
-    let is_in_place = |path: &PathBuf| path.starts_with(place.path());
-    assert!(!find_python(&agents).is_ok_and(|path| is_in_place(&path)));
+    program(&folder.path().join(".venv").join(python));
+    program(&folder.path().join(".venv").join(adk));
+    let is_in_folder = |path: &PathBuf| path.starts_with(folder.path());
+    assert!(!find_python(&agents).is_ok_and(|path| is_in_folder(&path)));
     assert!(
         !find_adk(&agents, &agents)
             .path
-            .is_some_and(|path| is_in_place(&path))
+            .is_some_and(|path| is_in_folder(&path))
     );
     let own = repository.join("venv");
     program(&own.join(python));
@@ -44,18 +44,18 @@ fn environment_above_repository_is_not_used() {
 
 #[test]
 fn search_without_repository_ends_at_workspace() {
-    let place = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let (python, adk) = names();
-    let root = place.path().join("work");
+    let root = folder.path().join("work");
     let agents = root.join("agents");
     fs::create_dir_all(&agents).unwrap();
-    program(&place.path().join(".venv").join(python));
-    program(&place.path().join(".venv").join(adk));
-    assert!(!find_python(&root).is_ok_and(|path| path.starts_with(place.path())));
+    program(&folder.path().join(".venv").join(python));
+    program(&folder.path().join(".venv").join(adk));
+    assert!(!find_python(&root).is_ok_and(|path| path.starts_with(folder.path())));
     assert!(
         !find_adk(&agents, &root)
             .path
-            .is_some_and(|path| path.starts_with(place.path()))
+            .is_some_and(|path| path.starts_with(folder.path()))
     );
     program(&root.join(".venv").join(adk));
     assert_eq!(
@@ -63,7 +63,7 @@ fn search_without_repository_ends_at_workspace() {
         Some(root.join(".venv").join(adk))
     );
     // The agents of another folder do not extend the search.
-    let elsewhere = place.path().join("elsewhere");
+    let elsewhere = folder.path().join("elsewhere");
     fs::create_dir_all(&elsewhere).unwrap();
     assert_eq!(
         find_adk(&elsewhere, &root).path,
@@ -76,8 +76,8 @@ fn search_without_repository_ends_at_workspace() {
 #[test]
 fn programs_of_other_users_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let place = dunce::canonicalize(folder.path()).unwrap();
-    let path = place.join(".venv/bin/adk");
+    let base = dunce::canonicalize(folder.path()).unwrap();
+    let path = base.join(".venv/bin/adk");
     program(&path);
     let owner = User::current();
     let other = User(owner.0.wrapping_add(4242));
@@ -91,7 +91,7 @@ fn programs_of_other_users_are_refused() {
             user,
         )
     };
-    let in_environment = |user: User| found(user, Some(place.join(".venv")));
+    let in_environment = |user: User| found(user, Some(base.join(".venv")));
     let own = FoundProgram {
         path: Some(path.clone()),
         refused: Vec::new(),
@@ -104,10 +104,7 @@ fn programs_of_other_users_are_refused() {
     // What root owns may be used by everybody: root could do anything anyway.
     assert_eq!(in_environment(other) == own, owner.0 == 0);
     if owner.0 != 0 {
-        let refused = vec![(
-            path.clone(),
-            UnsafePath::OtherOwner(place.join(".venv/bin")),
-        )];
+        let refused = vec![(path.clone(), UnsafePath::OtherOwner(base.join(".venv/bin")))];
         assert_eq!(
             in_environment(other),
             FoundProgram {
@@ -134,13 +131,13 @@ fn programs_of_other_users_are_refused() {
 #[cfg(unix)]
 #[test]
 fn only_own_link_to_system_program_is_accepted() {
-    let place = tempfile::tempdir().unwrap();
-    let link = place.path().join(".venv/bin/python");
+    let folder = tempfile::tempdir().unwrap();
+    let link = folder.path().join(".venv/bin/python");
     fs::create_dir_all(link.parent().unwrap()).unwrap();
     std::os::unix::fs::symlink("/bin/sh", &link).unwrap();
     let candidate = Candidate {
         path: link.clone(),
-        within: Some(place.path().join(".venv")),
+        within: Some(folder.path().join(".venv")),
     };
     assert!(
         candidate.refusal_for(User::current()).is_none(),
@@ -211,16 +208,16 @@ fn environment_with_foreign_path_is_not_used() {
         (
             ".venv is a link to their folder",
             "elsewhere",
-            |place, work| {
-                symlink(place.join("elsewhere"), work.join(".venv")).unwrap();
+            |base, work| {
+                symlink(base.join("elsewhere"), work.join(".venv")).unwrap();
             },
         ),
         (
             "a folder above the target of .venv",
             "deep",
-            |place, work| {
-                fs::create_dir(place.join("deep")).unwrap();
-                fs::rename(place.join("elsewhere"), place.join("deep/elsewhere")).unwrap();
+            |base, work| {
+                fs::create_dir(base.join("deep")).unwrap();
+                fs::rename(base.join("elsewhere"), base.join("deep/elsewhere")).unwrap();
                 symlink("../deep/elsewhere", work.join(".venv")).unwrap();
             },
         ),
@@ -235,24 +232,20 @@ fn environment_with_foreign_path_is_not_used() {
         (
             "a link of another user between two own links",
             "link",
-            |place, work| {
+            |base, work| {
                 fs::create_dir_all(work.join(".venv/bin")).unwrap();
-                symlink("elsewhere/bin/python", place.join("link")).unwrap();
-                symlink(place.join("link"), work.join(".venv/bin/python")).unwrap();
+                symlink("elsewhere/bin/python", base.join("link")).unwrap();
+                symlink(base.join("link"), work.join(".venv/bin/python")).unwrap();
             },
         ),
-        (
-            "the folder of the target",
-            "elsewhere/bin",
-            |place, work| {
-                fs::create_dir_all(work.join(".venv/bin")).unwrap();
-                symlink(
-                    place.join("elsewhere/bin/python"),
-                    work.join(".venv/bin/python"),
-                )
-                .unwrap();
-            },
-        ),
+        ("the folder of the target", "elsewhere/bin", |base, work| {
+            fs::create_dir_all(work.join(".venv/bin")).unwrap();
+            symlink(
+                base.join("elsewhere/bin/python"),
+                work.join(".venv/bin/python"),
+            )
+            .unwrap();
+        }),
         ("pyvenv.cfg", "work/.venv/pyvenv.cfg", |_, work| {
             program(&work.join(".venv/bin/python"));
             fs::write(work.join(".venv/pyvenv.cfg"), "home = /elsewhere").unwrap();
@@ -260,14 +253,14 @@ fn environment_with_foreign_path_is_not_used() {
     ];
     for (way, theirs, make) in ways {
         let folder = tempfile::tempdir().unwrap();
-        let place = dunce::canonicalize(folder.path()).unwrap();
-        let work = place.join("work");
+        let base = dunce::canonicalize(folder.path()).unwrap();
+        let work = base.join("work");
         fs::create_dir_all(work.join(".git")).unwrap();
-        program(&place.join("elsewhere/bin/python"));
-        make(&place, &work);
+        program(&base.join("elsewhere/bin/python"));
+        make(&base, &work);
         let python = work.join(".venv/bin/python");
         assert_eq!(find_python(&work), Ok(python.clone()), "{way}");
-        if !give_away(&place.join(theirs)) {
+        if !give_away(&base.join(theirs)) {
             return;
         }
         assert_ne!(find_python(&work), Ok(python), "{way}");
@@ -277,8 +270,8 @@ fn environment_with_foreign_path_is_not_used() {
 #[cfg(unix)]
 #[test]
 fn link_to_program_of_other_user_is_not_used() {
-    let place = tempfile::tempdir().unwrap();
-    let (root, planted) = (place.path().join("work"), place.path().join("planted"));
+    let folder = tempfile::tempdir().unwrap();
+    let (root, planted) = (folder.path().join("work"), folder.path().join("planted"));
     program(&planted);
     fs::create_dir_all(root.join(".venv/bin")).unwrap();
     std::os::unix::fs::symlink(&planted, root.join(".venv/bin/python")).unwrap();
@@ -423,8 +416,8 @@ fn sticky_folder_of_packages_is_refused() {
 #[test]
 fn links_into_a_sticky_folder_are_used() {
     let folder = tempfile::tempdir().unwrap();
-    let place = dunce::canonicalize(folder.path()).unwrap();
-    let (root, shared) = (place.join("work"), place.join("shared"));
+    let base = dunce::canonicalize(folder.path()).unwrap();
+    let (root, shared) = (base.join("work"), base.join("shared"));
     fs::create_dir_all(root.join(".git")).unwrap();
     program(&shared.join("python"));
     fs::create_dir_all(root.join(".venv/bin")).unwrap();

@@ -66,18 +66,18 @@ impl User {
     /// above it, are where the user works, whoever owns them. Who can write to a folder elsewhere can replace what is in it,
     /// unless it is sticky, as `/tmp` is; but code that is added to a folder of the environment is executed in any case.
     pub(super) fn refusal_on_way_to(self, path: &Path, environment: &Path) -> Option<UnsafePath> {
-        let place = environment
+        let parent = environment
             .parent()
-            .and_then(|place| dunce::canonicalize(place).ok());
-        let Some(place) = place else {
+            .and_then(|parent| dunce::canonicalize(parent).ok());
+        let Some(parent) = parent else {
             return Some(UnsafePath::Unreadable(path.to_path_buf()));
         };
         let rest = environment
             .parent()
-            .and_then(|place| path.strip_prefix(place).ok())
+            .and_then(|parent| path.strip_prefix(parent).ok())
             .unwrap_or(path);
-        let environment = place.join(environment.file_name().unwrap_or_default());
-        let (mut at, mut links) = (place.clone(), 0);
+        let environment = parent.join(environment.file_name().unwrap_or_default());
+        let (mut at, mut links) = (parent.clone(), 0);
         let mut next: Vec<PathBuf> = vec![rest.to_path_buf()];
         while let Some(path) = next.pop() {
             let mut parts = path.components();
@@ -91,7 +91,7 @@ impl User {
             }
             let is_last = next.iter().all(|rest| rest.as_os_str().is_empty());
             let may_be_sticky = !is_last && !at.starts_with(&environment);
-            if !place.starts_with(&at)
+            if !parent.starts_with(&at)
                 && let Some(refusal) = self.refusal(&at, may_be_sticky)
             {
                 return Some(refusal);

@@ -42,13 +42,15 @@ fn add_turn(case: &mut EvalCase, field: &CaseField, typed: &str) -> Result<CaseF
 
 fn add_call(case: &mut EvalCase, field: &CaseField, typed: &str) -> Result<CaseField, FieldError> {
     let at = turn_of(case, field)?;
-    let place = match field {
+    let position = match field {
         CaseField::Call(_, call) | CaseField::Argument(_, call, _) => call + 1,
         _ => case.turns()[at].calls().len(),
     };
     let call = ToolCall::new(nonempty(typed, "the tool's name")?, Some(Map::new()));
-    turns(case)?[at].trajectory.insert_call(place, call, None);
-    Ok(CaseField::Call(at, place))
+    turns(case)?[at]
+        .trajectory
+        .insert_call(position, call, None);
+    Ok(CaseField::Call(at, position))
 }
 
 fn add_argument(

@@ -160,7 +160,7 @@ mod tests {
     fn places_equal_those_of_repeated_search() {
         let text =
             "\u{feff}{\n  \"a\": [1, {\"b\\n\": \"x\"}],\n  \"é\": 2, \"c\": 3, \"a\": [[], {}]\n}";
-        let places = JsonPositions::default();
+        let positions = JsonPositions::default();
         let top = JsonPath::default();
         let paths = [
             top.clone(),
@@ -174,9 +174,9 @@ mod tests {
         ];
         for path in &paths {
             let at = locate(text, path);
-            assert_eq!(places.offset(text, path), at, "{path}");
+            assert_eq!(positions.offset(text, path), at, "{path}");
             assert_eq!(
-                places.line_and_column(text, path),
+                positions.line_and_column(text, path),
                 position(text, at),
                 "{path}"
             );

@@ -4,7 +4,7 @@ use evaltrail_core::formats::SetFile;
 
 /// The position of a stored case in a file: by id, and for equal ids by content. `None` if there is no such case, or if
 /// it is ambiguous.
-pub fn place(file: &SetFile, eval_id: &str, content: &str) -> Option<usize> {
+pub fn find_case(file: &SetFile, eval_id: &str, content: &str) -> Option<usize> {
     let mut positions = file.positions_of(eval_id);
     let first = positions.next()?;
     let Some(second) = positions.next() else {

@@ -16,17 +16,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Reads the summary of a run of evaltrail, or of a result of the agent in `app_dir`.
-pub(super) fn read_head(
+pub(super) fn read_summary(
     path: &Path,
     app_dir: Option<&Path>,
     key: Option<&RunKey>,
 ) -> Result<RunSummary, String> {
     match app_dir {
         None => load_run(path, key)
-            .map(|run| head_of_run(path, &run))
+            .map(|run| summary_of_run(path, &run))
             .map_err(|error| error.to_string()),
         Some(app_dir) => {
-            open_result(path).map(|file| head_of_result(path, app_dir, &Arc::new(file)))
+            open_result(path).map(|file| summary_of_result(path, app_dir, &Arc::new(file)))
         }
     }
 }
@@ -64,7 +64,7 @@ impl CollectedResults {
     }
 }
 
-pub(super) fn head_of_run(path: &Path, run: &LoadedRun) -> RunSummary {
+pub(super) fn summary_of_run(path: &Path, run: &LoadedRun) -> RunSummary {
     let (state, plan) = (&run.state, &run.state.plan);
     let mut by_set: Vec<CollectedResults> = plan.sets.iter().map(|_| Default::default()).collect();
     let mut end: Option<f64> = None;
@@ -187,7 +187,7 @@ pub(super) fn criteria_of_result(file: &ResultFile) -> u64 {
     criteria_id(&found.into_values().collect::<Vec<_>>())
 }
 
-pub(super) fn head_of_result(path: &Path, app_dir: &Path, file: &Arc<ResultFile>) -> RunSummary {
+pub(super) fn summary_of_result(path: &Path, app_dir: &Path, file: &Arc<ResultFile>) -> RunSummary {
     let mut totals = Totals::default();
     let mut results = CollectedResults::default();
     for attempt in &attempts_of_result(file) {

@@ -1,7 +1,7 @@
 //! The first bytes of a file as text.
 
 /// Number of bytes of a file that are needed for the detection.
-pub const HEAD: usize = 8 << 10;
+pub const FILE_START: usize = 8 << 10;
 
 /// The text of a file's bytes: UTF-8, or UTF-16 with a byte order mark or with the zeros of plain letters. Invalid bytes
 /// are replaced.
