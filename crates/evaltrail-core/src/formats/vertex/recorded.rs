@@ -83,16 +83,10 @@ pub(in crate::formats) fn result_case(node: JsonNode, eval_id: &str) -> Read<Eva
     if let Some(candidate) = node.need("response_candidate_results")?.items()?.next() {
         for (name, metric) in candidate.need("metric_results")?.object()? {
             let metric = JsonNode::top(metric);
-            let error = metric.opt_str("error_message").ok().flatten();
-            let explanation = metric.opt_str("explanation").ok().flatten();
-            let words = error.clone().or(explanation).unwrap_or_default();
-            let mut one = result(
-                name,
-                metric.opt_number("score").ok().flatten(),
-                &words,
-                error.is_some(),
-            );
-            one.rubrics = metric.list("rubric_verdicts", verdict).unwrap_or_default();
+            let one = result_metric(name, metric).unwrap_or_else(|error| {
+                let why = format!("the recorded result cannot be read: {error}");
+                result(name, None, &why, true)
+            });
             recorded.push(one);
         }
     }
@@ -100,6 +94,17 @@ pub(in crate::formats) fn result_case(node: JsonNode, eval_id: &str) -> Read<Eva
         eval_id: eval_id.into(),
         recorded,
         ..EvalCase::default()
+    })
+}
+
+fn result_metric(name: &str, metric: JsonNode) -> Read<MetricResult> {
+    let error = metric.opt_str("error_message")?;
+    let is_error = error.is_some();
+    let text = error.or(metric.opt_str("explanation")?);
+    let score = metric.opt_number("score")?;
+    Ok(MetricResult {
+        rubrics: metric.list("rubric_verdicts", verdict)?,
+        ..result(name, score, &text.unwrap_or_default(), is_error)
     })
 }
 
@@ -124,4 +129,35 @@ fn verdict(node: JsonNode) -> Read<RubricScore> {
         rationale: text(&["reasoning"]),
         votes: None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn unreadable_result_is_errored() {
+        let results = json!({"response_candidate_results": [{"metric_results": {
+            "safety": {"score": 0.5, "explanation": "fine"},
+            "fluency": {"score": "high"},
+        }}]});
+        let case = result_case(JsonNode::top(&results), "one").unwrap();
+        let read: Vec<_> = case
+            .recorded
+            .iter()
+            .map(|one| (one.metric.as_str(), one.status))
+            .collect();
+        assert_eq!(
+            read,
+            [
+                ("safety", Status::Informational),
+                ("fluency", Status::Errored)
+            ]
+        );
+        assert_eq!(
+            case.recorded[1].explanation,
+            "the recorded result cannot be read: score is a text, a number is expected"
+        );
+    }
 }
