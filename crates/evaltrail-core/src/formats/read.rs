@@ -181,10 +181,19 @@ pub(in crate::formats) fn lookup<'m>(
     map: &'m Map<String, Value>,
     snake: &str,
 ) -> Option<(&'m String, &'m Value)> {
-    let camel = map
-        .iter()
-        .find(|(key, _)| key.as_str() != snake && same_name(key, snake));
-    camel.or_else(|| map.get_key_value(snake))
+    let camel = || map.iter().find(|(key, _)| is_camel_of(key, snake));
+    let camel = snake.contains('_').then(camel).flatten();
+    camel.or_else(|| member(map, snake))
+}
+
+/// The member with exactly this name.
+fn member<'m>(map: &'m Map<String, Value>, name: &str) -> Option<(&'m String, &'m Value)> {
+    /// In maps up to this number of members, comparing all keys is faster than a hash.
+    const FEW: usize = 16;
+    match map.len() {
+        0..=FEW => map.iter().find(|(key, _)| *key == name),
+        _ => map.get_key_value(name),
+    }
 }
 
 /// The value at a path of snake_case keys, each in either spelling.
@@ -200,10 +209,13 @@ pub(in crate::formats) fn same_name(key: &str, snake: &str) -> bool {
 }
 
 fn is_camel_of(key: &str, snake: &str) -> bool {
-    let mut key = key.chars();
+    if key.len() >= snake.len() {
+        return false;
+    }
+    let mut key = key.bytes();
     let mut up = false;
-    for c in snake.chars() {
-        if c == '_' {
+    for c in snake.bytes() {
+        if c == b'_' {
             up = true;
             continue;
         }

@@ -77,7 +77,7 @@ where
 pub struct Aggregation {
     /// Aggregates with their scores, in the order in which they first appear.
     aggregates: Vec<(Aggregate, Scores)>,
-    places: HashMap<String, usize>,
+    positions: HashMap<String, usize>,
 }
 
 /// The scores of a metric.
@@ -153,14 +153,15 @@ impl Aggregation {
     }
 
     fn entry(&mut self, name: &str) -> (&mut Aggregate, &mut Scores) {
-        let at = match self.places.get(name) {
+        let at = match self.positions.get(name) {
             Some(at) => *at,
             None => {
                 let named = Aggregate {
                     metric: name.to_string(),
                     ..Aggregate::default()
                 };
-                self.places.insert(name.to_string(), self.aggregates.len());
+                self.positions
+                    .insert(name.to_string(), self.aggregates.len());
                 self.aggregates.push((named, Scores::default()));
                 self.aggregates.len() - 1
             }
@@ -250,12 +251,12 @@ fn deviation(scores: &[f64], mean: f64) -> Option<f64> {
 /// Interpolates linearly between the two nearest values, as numpy and pandas do.
 fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
-    let place = share * last as f64;
+    let position = share * last as f64;
     let (below, above) = (
-        sorted[place.floor() as usize],
-        sorted[place.ceil() as usize],
+        sorted[position.floor() as usize],
+        sorted[position.ceil() as usize],
     );
-    let (between, distance) = (place.fract(), above - below);
+    let (between, distance) = (position.fract(), above - below);
     Some(match distance.is_finite() {
         true => below + distance * between,
         false => below * (1.0 - between) + above * between,

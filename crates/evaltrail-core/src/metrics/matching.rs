@@ -173,12 +173,12 @@ impl Matcher {
 
 /// Finds a partner for an expected call, moving other calls to another partner where possible (Kuhn's algorithm).
 fn augment(at: usize, fits: &[Vec<usize>], taken: &mut [Option<usize>], seen: &mut [bool]) -> bool {
-    for &place in &fits[at] {
-        if std::mem::replace(&mut seen[place], true) {
+    for &candidate in &fits[at] {
+        if std::mem::replace(&mut seen[candidate], true) {
             continue;
         }
-        if taken[place].is_none_or(|other| augment(other, fits, taken, seen)) {
-            taken[place] = Some(at);
+        if taken[candidate].is_none_or(|other| augment(other, fits, taken, seen)) {
+            taken[candidate] = Some(at);
             return true;
         }
     }

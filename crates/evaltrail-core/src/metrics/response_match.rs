@@ -5,7 +5,7 @@ use super::measure::{
 };
 use super::rouge::Overlap;
 use super::tokenize::adk_tokens;
-use super::words::{Interner, shared};
+use super::words::{Interner, WordNumbers, lowered, shared};
 use crate::domain::Invocation;
 use std::borrow::Cow;
 
@@ -17,7 +17,14 @@ pub fn rouge1(reference: &str, candidate: &str) -> Overlap {
 
 /// How many words two texts share, and how many each has.
 fn counts(reference: &str, candidate: &str) -> (usize, usize, usize) {
-    let mut interner = Interner::with_room((reference.len() + candidate.len()) / 6);
+    let room = (reference.len() + candidate.len()) / 6;
+    if reference.is_ascii() && candidate.is_ascii() {
+        let (reference, candidate) = (lowered(reference), lowered(candidate));
+        let mut numbers = WordNumbers::new(true, room);
+        let (r, c) = (numbers.of_text(&reference), numbers.of_text(&candidate));
+        return (shared(&r, &c, numbers.kinds()), r.len(), c.len());
+    }
+    let mut interner = Interner::with_room(room);
     let r = interner.all(adk_tokens(reference).into_iter().map(Cow::Owned));
     let c = interner.all(adk_tokens(candidate).into_iter().map(Cow::Owned));
     (shared(&r, &c, interner.kinds()), r.len(), c.len())

@@ -173,7 +173,8 @@ pub fn unscored(criterion: &Criterion, turns: usize, status: Status, why: &str) 
 pub fn without_responses(
     criterion: &Criterion,
     turns: usize,
-    (rule, why): (FindingRule, &str),
+    rule: FindingRule,
+    why: &str,
 ) -> MetricResult {
     // A metric without a threshold must not keep a case from passing.
     let status = match criterion.threshold {

@@ -47,7 +47,7 @@ pub(super) fn replace_with_trajectory_match(
             && !has_own_match
             && of(name)
         {
-            out.push(in_place_of(&criterion, *mode, rules));
+            out.push(with_trajectory_match(&criterion, *mode, rules));
             criterion = informational(criterion);
         }
         out.push(criterion);
@@ -87,7 +87,11 @@ pub fn trajectory_options(criterion: &Criterion) -> Option<TrajectoryOptions> {
 }
 
 /// `trajectory_match` with the threshold, mode and options of the other metric.
-fn in_place_of(criterion: &Criterion, mode: Option<&str>, rules: &[MatchRule]) -> Criterion {
+fn with_trajectory_match(
+    criterion: &Criterion,
+    mode: Option<&str>,
+    rules: &[MatchRule],
+) -> Criterion {
     let options = TrajectoryOptions::new(criterion).unwrap_or_default();
     let of_type = match options.match_type {
         MatchType::Exact => "strict",

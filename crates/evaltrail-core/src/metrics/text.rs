@@ -5,7 +5,7 @@ use super::criterion_error::CriterionError;
 use super::measure::{Evidence, Measure, NO_REFERENCE, Outcome, TurnScore, by_turn, flag};
 use super::options::flag_option;
 use super::rouge::{Overlap, rouge_l, rouge_l_sum, rouge_n};
-use super::words::{Interner, lowered, plain_words};
+use super::words::{WordNumbers, lowered};
 use crate::domain::{Criterion, Invocation};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -134,11 +134,10 @@ pub(super) fn rouge(
         return rouge_of_lines(reference, candidate, stem, split);
     }
     let (reference, candidate) = (lowered(reference), lowered(candidate));
-    let mut interner = Interner::with_room((reference.len() + candidate.len()) / 6);
-    let r = interner.all(plain_words(&reference, stem));
-    let c = interner.all(plain_words(&candidate, stem));
+    let mut numbers = WordNumbers::new(stem, (reference.len() + candidate.len()) / 6);
+    let (r, c) = (numbers.of_text(&reference), numbers.of_text(&candidate));
     match kind {
-        RougeKind::N(n) => rouge_n(&r, &c, n, interner.kinds()),
+        RougeKind::N(n) => rouge_n(&r, &c, n, numbers.kinds()),
         _ => rouge_l(&r, &c),
     }
 }
@@ -146,13 +145,11 @@ pub(super) fn rouge(
 fn rouge_of_lines(reference: &str, candidate: &str, stem: bool, split: bool) -> Overlap {
     let lines = |text| sentences(text, split).map(lowered).collect::<Vec<String>>();
     let (reference, candidate) = (lines(reference), lines(candidate));
-    let mut interner = Interner::default();
-    let mut ids = Vec::with_capacity(reference.len() + candidate.len());
-    for line in reference.iter().chain(&candidate) {
-        ids.push(interner.all(plain_words(line, stem)));
-    }
+    let mut numbers = WordNumbers::new(stem, 0);
+    let lines = reference.iter().chain(&candidate);
+    let ids: Vec<Vec<u32>> = lines.map(|line| numbers.of_text(line)).collect();
     let (reference, candidate) = ids.split_at(reference.len());
-    rouge_l_sum(reference, candidate, interner.kinds())
+    rouge_l_sum(reference, candidate, numbers.kinds())
 }
 
 /// The sentences of a text: its lines, or with `split` the sentences as defined by Unicode (UAX 29).

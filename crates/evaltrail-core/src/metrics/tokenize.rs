@@ -1,14 +1,9 @@
 //! ADK's tokeniser for `response_match_score` (2.6 and later): letters of all scripts, with rouge_score's own rules
 //! for plain ASCII.
 
-use super::porter::stem;
-use super::words::{lowered, plain_words};
-use std::borrow::Cow;
+use super::words::{lowered, plain_words, stemmed};
 use unicode_normalization::UnicodeNormalization;
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
-
-/// Words of more characters than this are stemmed.
-const STEM_ABOVE: usize = 3;
 
 /// The tokens of a text, stemmed.
 pub fn adk_tokens(text: &str) -> Vec<String> {
@@ -26,20 +21,19 @@ pub fn adk_tokens(text: &str) -> Vec<String> {
 }
 
 /// The tokens of rouge_score's own tokeniser: runs of a-z and 0-9, lower-cased; other scripts yield none.
-pub fn rouge_tokens(text: &str, stemmed: bool) -> Vec<String> {
-    plain_words(&lowered(text), stemmed)
-        .map(Cow::into_owned)
-        .collect()
+pub fn rouge_tokens(text: &str, is_stemmed: bool) -> Vec<String> {
+    let token = |word| match is_stemmed {
+        true => stemmed(word).into_owned(),
+        false => word.to_string(),
+    };
+    plain_words(&lowered(text)).map(token).collect()
 }
 
 fn ascii_tokens(token: &str, out: &mut Vec<String>) {
     let words = token
         .split(|c: char| !c.is_ascii_alphanumeric())
         .filter(|word| !word.is_empty());
-    out.extend(words.map(|word| match word.len() > STEM_ABOVE {
-        true => stem(word),
-        false => word.to_string(),
-    }));
+    out.extend(words.map(|word| stemmed(word).into_owned()));
 }
 
 /// Splits normalised, lower-cased text at non-word characters; Chinese, Japanese and Korean text character by

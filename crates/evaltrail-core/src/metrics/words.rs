@@ -43,6 +43,59 @@ impl<'a> Interner<'a> {
     }
 }
 
+/// Numbers of the words of texts in which words with the same stem may have the same number. Each different word is stemmed
+/// once.
+pub(super) struct WordNumbers<'a> {
+    is_stemmed: bool,
+    words: Interner<'a>,
+    /// The number of the stem of each word.
+    stem_of: Vec<u32>,
+    stems: Interner<'a>,
+}
+
+impl<'a> WordNumbers<'a> {
+    pub(super) fn new(is_stemmed: bool, room: usize) -> WordNumbers<'a> {
+        WordNumbers {
+            is_stemmed,
+            words: Interner::with_room(room),
+            stem_of: Vec::new(),
+            stems: Interner::default(),
+        }
+    }
+
+    /// The numbers of the words of a text in lower case.
+    pub(super) fn of_text(&mut self, lowered: &'a str) -> Vec<u32> {
+        plain_words(lowered).map(|word| self.number(word)).collect()
+    }
+
+    fn number(&mut self, word: &'a str) -> u32 {
+        let number = self.words.id(Cow::Borrowed(word));
+        if !self.is_stemmed {
+            return number;
+        }
+        if number as usize == self.stem_of.len() {
+            self.stem_of.push(self.stems.id(stemmed(word)));
+        }
+        self.stem_of[number as usize]
+    }
+
+    /// How many different numbers there are.
+    pub(super) fn kinds(&self) -> usize {
+        match self.is_stemmed {
+            true => self.stems.kinds(),
+            false => self.words.kinds(),
+        }
+    }
+}
+
+/// A lower-case word, stemmed if it is long enough.
+pub(super) fn stemmed(word: &str) -> Cow<'_, str> {
+    match word.len() > STEM_ABOVE {
+        true => Cow::Owned(stem(word)),
+        false => Cow::Borrowed(word),
+    }
+}
+
 /// A short word as a number that no other word has.
 fn short_key(word: &[u8]) -> Option<u64> {
     if word.len() > 7 {
@@ -64,7 +117,7 @@ pub(super) fn lowered(text: &str) -> String {
 }
 
 /// The words of a lower-case text: runs of a-z and 0-9; other scripts have none.
-pub(super) fn plain_words(lowered: &str, stemmed: bool) -> impl Iterator<Item = Cow<'_, str>> {
+pub(super) fn plain_words(lowered: &str) -> impl Iterator<Item = &str> {
     let bytes = lowered.as_bytes();
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -75,10 +128,7 @@ pub(super) fn plain_words(lowered: &str, stemmed: bool) -> impl Iterator<Item = 
         while at < bytes.len() && bytes[at].is_ascii_alphanumeric() {
             at += 1;
         }
-        (at > start).then(|| match stemmed && at - start > STEM_ABOVE {
-            true => Cow::Owned(stem(&lowered[start..at])),
-            false => Cow::Borrowed(&lowered[start..at]),
-        })
+        (at > start).then(|| &lowered[start..at])
     })
 }
 

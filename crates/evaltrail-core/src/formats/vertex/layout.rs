@@ -14,7 +14,7 @@ use super::columns::{ColumnMap, value_at};
 use super::turns::is_structure;
 use super::{COLUMNS, turns};
 use crate::formats::json::{JsonPath, Step};
-use crate::formats::read::{JsonNode, Read, ReadError, camel, lookup};
+use crate::formats::read::{JsonNode, Read, ReadError, lookup, same_name};
 use crate::formats::vertex::column_names::{
     ANSWERS, CALLS, INPUT, OUTCOMES, PROMPTS, REFERENCE_ASSERTS, TRIGGERS,
 };
@@ -47,9 +47,7 @@ impl Recognised<'_> {
 /// Whether a column with this name can be the one by which a row is recognised.
 pub(in crate::formats) fn is_known_name(name: &str, columns: &ColumnMap) -> bool {
     COLUMNS.contains(&name) && name != "eval_case_id" && name != "evalCaseId"
-        || TRIGGERS
-            .iter()
-            .any(|known| *known == name || camel(known) == name)
+        || TRIGGERS.iter().any(|known| same_name(name, known))
         || columns.reads(name)
 }
 

@@ -195,7 +195,8 @@ impl<'a> JudgedCase<'a> {
         mut answered: Vec<JudgedQuestion>,
         model: &str,
         spent: JudgeUsage,
-        why: (FindingRule, &str),
+        rule: FindingRule,
+        why: &str,
     ) -> MetricResult {
         self.read(&mut answered);
         for asked in &mut answered {
@@ -207,7 +208,12 @@ impl<'a> JudgedCase<'a> {
         let judgement = self.judgement(answered, model, spent);
         MetricResult {
             judgement: (spent != JudgeUsage::default()).then(|| Box::new(judgement)),
-            ..results::without_responses(&self.metric.criterion, self.evidence.actual.len(), why)
+            ..results::without_responses(
+                &self.metric.criterion,
+                self.evidence.actual.len(),
+                rule,
+                why,
+            )
         }
     }
 

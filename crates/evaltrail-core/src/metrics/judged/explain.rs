@@ -22,9 +22,9 @@ pub(super) fn explain(
         .map(Score::get)
         .filter(|bias| bias.abs() >= 0.005);
     if let Some(bias) = bias {
-        let place = if bias > 0.0 { "second" } else { "first" };
+        let position = if bias > 0.0 { "second" } else { "first" };
         words.push(format!(
-            "position bias {bias:+.2}: the judge prefers the {place} response, whichever it is"
+            "position bias {bias:+.2}: the judge prefers the {position} response, whichever it is"
         ));
     }
     if judgement.is_unsteady(threshold) {

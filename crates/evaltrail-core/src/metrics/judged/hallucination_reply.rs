@@ -216,7 +216,7 @@ fn undecorated(reply: &str) -> String {
         let label = labels.iter().find(|label| {
             plain
                 .get(..label.len())
-                .is_some_and(|head| head.eq_ignore_ascii_case(label))
+                .is_some_and(|start| start.eq_ignore_ascii_case(label))
         });
         let Some(label) = label else {
             return line.to_string();

@@ -39,7 +39,7 @@ pub(super) struct JsonVerdict<'a, T> {
 }
 
 struct FoundVerdict<T> {
-    place: Range<usize>,
+    range: Range<usize>,
     verdict: Option<T>,
     is_object: bool,
 }
@@ -59,7 +59,7 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
         }
         let mut found = self.in_objects(reply, &objects, codes, code);
         found.extend(self.loose(reply, &objects, codes));
-        found.sort_by_key(|one| one.place.start);
+        found.sort_by_key(|one| one.range.start);
         let Some(last) = found.last() else {
             return Err("no verdict in the judge's answer".into());
         };
@@ -68,7 +68,7 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
             .ok_or("the verdict in the judge's answer cannot be read")?;
         let counts = |one: &&FoundVerdict<T>| match last.is_object {
             false => true,
-            true if is_own_frame(reply, &objects, &last.place) => one.is_object,
+            true if is_own_frame(reply, &objects, &last.range) => one.is_object,
             true => one.is_object || one.verdict.is_some(),
         };
         match found
@@ -140,22 +140,22 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
             let pairs = self.pairs(&reply[*start..*end]);
             let unquoted = pairs.iter().filter(|(_, word)| !word.starts_with('['));
             // A duplicate key has two values, of which the parser keeps one.
-            said.extend(unquoted.map(|(place, word)| {
+            said.extend(unquoted.map(|(range, word)| {
                 let key =
                     self.keys.names.iter().find(|key| {
-                        reply[start + place.start..].starts_with(&format!("\"{key}\""))
+                        reply[start + range.start..].starts_with(&format!("\"{key}\""))
                     });
                 (self.read)(key?, &Value::String(word.trim_matches('"').to_string()))
             }));
             let first = said[0];
             let verdict = first.filter(|_| said.iter().all(|one| *one == first));
             let is_quoted = codes.quotes(&reply[*start..*end])
-                || pairs.last().is_some_and(|(place, _)| {
-                    let pair = start + place.start..start + place.end;
+                || pairs.last().is_some_and(|(range, _)| {
+                    let pair = start + range.start..start + range.end;
                     codes.quotes_on(&reply[*start..pair.start], &reply[pair])
                 });
             (!is_quoted).then_some(FoundVerdict {
-                place: *start..*end,
+                range: *start..*end,
                 verdict,
                 is_object: true,
             })
@@ -205,7 +205,7 @@ impl<T: PartialEq + Copy> JsonVerdict<'_, T> {
             };
             let verdict = if has_end { read() } else { None };
             Some(FoundVerdict {
-                place: whole.range(),
+                range: whole.range(),
                 verdict,
                 is_object: false,
             })
@@ -219,15 +219,15 @@ fn contradiction() -> String {
 }
 
 /// Whether an object is the reply itself: it begins a line, ends the reply, and is not inside an open brace.
-fn is_own_frame(reply: &str, objects: &[Object], place: &Range<usize>) -> bool {
+fn is_own_frame(reply: &str, objects: &[Object], range: &Range<usize>) -> bool {
     let before: Vec<Object> = objects
         .iter()
-        .filter(|(_, end, _)| *end <= place.start)
+        .filter(|(_, end, _)| *end <= range.start)
         .cloned()
         .collect();
-    let before = without_objects(&reply[..place.start], &before);
+    let before = without_objects(&reply[..range.start], &before);
     let line = before.rsplit('\n').next().unwrap_or_default().trim();
     ["", "```", "```json"].contains(&line)
-        && ["", "```"].contains(&reply[place.end..].trim())
+        && ["", "```"].contains(&reply[range.end..].trim())
         && !before.contains('{')
 }

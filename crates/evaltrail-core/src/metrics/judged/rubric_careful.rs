@@ -135,24 +135,24 @@ fn blocks<'a>(reply: &'a str, labels: &Regex) -> Vec<Vec<Label<'a>>> {
             style,
             lead,
         };
-        let is_head = label.name == "id" || label.name == "property";
+        let begins_block = label.name == "id" || label.name == "property";
         match blocks.last_mut() {
-            Some(open) if !is_head => open.push(label),
+            Some(open) if !begins_block => open.push(label),
             Some(open) if label.name == "property" && open.len() == 1 && open[0].name == "id" => {
                 open.push(label)
             }
-            // Within a block that has no verdict yet, a head in another style is a quotation.
+            // Within a block that has no verdict yet, a first label in another style is a quotation.
             Some(open)
                 if open[0].style != label.style
                     && !open.iter().any(|one| one.name == "verdict") => {}
-            _ if is_head => blocks.push(vec![label]),
+            _ if begins_block => blocks.push(vec![label]),
             _ => {}
         }
     }
     blocks
 }
 
-/// The verdicts of complete blocks, by rubric. A block that is interrupted by the head of another one has none.
+/// The verdicts of complete blocks, by rubric. A block that is interrupted by the first label of another one has none.
 fn line_verdicts(
     reply: &str,
     labels: &Regex,

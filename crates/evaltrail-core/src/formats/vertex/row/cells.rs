@@ -72,6 +72,10 @@ pub(super) fn read_answer(node: JsonNode) -> Read<Answer> {
     let Value::String(text) = node.value else {
         return messages::answer(node);
     };
+    // Most answers are plain texts, which need not be parsed.
+    if !text.trim_start().starts_with(['{', '[', '(']) {
+        return Ok(Answer::of_text(text));
+    }
     match opened(node.value) {
         value if !value.is_string() && is_structure(&value) => {
             messages::answer(JsonNode::top(&value)).map_err(|error| ReadError {
