@@ -19,7 +19,7 @@ use crate::explorer::shared::message::{EditMsg, HistoryMsg, Mouse, Msg, ResultMs
 use crate::explorer::shared::model::{Model, TextEntry};
 use crate::explorer::shared::screen::layout;
 use crate::explorer::shared::{dialog, notices};
-use crate::explorer::shown_case::refresh;
+use crate::explorer::shown_case::{preview, refresh};
 use crate::explorer::{authoring, opened_run, what_if};
 use evaltrail_core::domain::Decisions;
 use evaltrail_engine::history::PastResults;
@@ -86,7 +86,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     }
     queue::count(model);
     browse::keep_in_sight(model);
-    browse::follow_cursor(model);
+    preview::follow_cursor(model);
     effects.extend(refresh::refresh_body(model));
     effects
 }
@@ -261,7 +261,7 @@ fn past_runs(model: &mut Model, msg: HistoryMsg) -> Vec<Effect> {
             vec![runs::list_again(model), compare]
         }
         HistoryMsg::Removed(run_id) => runs::removed(model, &run_id),
-        HistoryMsg::NotExported { head, to, why } => runs::not_exported(model, head, &to, why),
+        HistoryMsg::NotExported { run, to, why } => runs::not_exported(model, run, &to, why),
     }
 }
 
@@ -324,10 +324,10 @@ fn unbound(model: &mut Model, pressed: &[Key]) -> Vec<Effect> {
         .collect::<Vec<_>>()
         .join(" ");
     let words = match elsewhere(pressed) {
-        places if places.is_empty() => format!("{keys} is not bound to a command"),
-        places => format!(
+        contexts if contexts.is_empty() => format!("{keys} is not bound to a command"),
+        contexts => format!(
             "{keys} is not bound here; elsewhere it is {}",
-            places.join(", ")
+            contexts.join(", ")
         ),
     };
     notices::notify(model, words, false)

@@ -28,7 +28,7 @@ type ReevaluatedCases = Vec<(CaseRef, Vec<Arc<EndedAttempt>>)>;
 /// matched to the n-th. A case whose id no longer exists is matched to the new case at the same position if the two
 /// differ only in their ids.
 pub(crate) fn positions(was: &SetFile, now: &SetFile) -> Vec<Option<usize>> {
-    let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+    let mut by_id: HashMap<String, Vec<usize>> = HashMap::new();
     for (at, id) in now
         .eval_ids()
         .enumerate()
@@ -36,17 +36,17 @@ pub(crate) fn positions(was: &SetFile, now: &SetFile) -> Vec<Option<usize>> {
         .into_iter()
         .rev()
     {
-        places.entry(id.into_owned()).or_default().push(at);
+        by_id.entry(id.into_owned()).or_default().push(at);
     }
     let mut found: Vec<Option<usize>> = was
         .eval_ids()
-        .map(|id| places.get_mut(id.as_ref()).and_then(Vec::pop))
+        .map(|id| by_id.get_mut(id.as_ref()).and_then(Vec::pop))
         .collect();
     if was.len() == now.len() {
-        let free: HashSet<usize> = places.into_values().flatten().collect();
-        for (at, place) in found.iter_mut().enumerate() {
-            if place.is_none() && free.contains(&at) && is_renamed(was, now, at) {
-                *place = Some(at);
+        let free: HashSet<usize> = by_id.into_values().flatten().collect();
+        for (at, position) in found.iter_mut().enumerate() {
+            if position.is_none() && free.contains(&at) && is_renamed(was, now, at) {
+                *position = Some(at);
             }
         }
     }
@@ -74,9 +74,9 @@ pub(crate) fn follow(model: &mut Model, set: usize, was: &SetFile) -> Vec<Effect
     let Some(now) = model.file(set).cloned() else {
         return Vec::new();
     };
-    let places = positions(was, &now);
+    let new_positions = positions(was, &now);
     let new = |case: CaseRef| match case.set == set {
-        true => places
+        true => new_positions
             .get(case.index)
             .copied()
             .flatten()
@@ -84,7 +84,7 @@ pub(crate) fn follow(model: &mut Model, set: usize, was: &SetFile) -> Vec<Effect
         false => Some(case),
     };
     let changed: Vec<usize> = (0..was.len())
-        .filter_map(|at| Some((at, places[at]?)))
+        .filter_map(|at| Some((at, new_positions[at]?)))
         .filter(|(at, now_at)| {
             was.text_of(*at).is_none() || was.text_of(*at) != now.text_of(*now_at)
         })
@@ -92,12 +92,12 @@ pub(crate) fn follow(model: &mut Model, set: usize, was: &SetFile) -> Vec<Effect
         .collect();
     let mut effects = Vec::new();
     if was.len() != now.len()
-        || places
+        || new_positions
             .iter()
             .enumerate()
-            .any(|(at, place)| *place != Some(at))
+            .any(|(at, position)| *position != Some(at))
     {
-        store_results(model, set, was, &places);
+        store_results(model, set, was, &new_positions);
         effects.extend(move_cases(model, set, new));
     }
     let cases = changed
@@ -110,9 +110,9 @@ pub(crate) fn follow(model: &mut Model, set: usize, was: &SetFile) -> Vec<Effect
 
 /// Stores the results of cases that no longer exist, in case they reappear: the file may be only partly written, or
 /// another branch may be checked out for a while.
-fn store_results(model: &mut Model, set: usize, was: &SetFile, places: &[Option<usize>]) {
+fn store_results(model: &mut Model, set: usize, was: &SetFile, new_positions: &[Option<usize>]) {
     let file = model.view.sets[set].path.path.as_path();
-    let gone = (0..was.len()).filter(|index| places[*index].is_none());
+    let gone = (0..was.len()).filter(|index| new_positions[*index].is_none());
     let result = |index: usize| {
         let outcome = real(model).get(CaseRef { set, index })?;
         Some(PastResult {
@@ -185,7 +185,7 @@ fn move_cases(
         view.open_dialog = view.covered_dialog.take();
     }
     // The preview is opened again for the case under the cursor.
-    (model.view.browse.preview, model.view.browse.previewed) = (None, None);
+    (model.view.preview, model.view.previewed) = (None, None);
     if !model.view.screen.follow(&new) {
         model.show(BrowseScreen);
     }

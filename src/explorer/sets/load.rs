@@ -2,7 +2,7 @@
 
 use crate::explorer::case_list::listing::{node_of_set, relist};
 use crate::explorer::sets::edited_cases;
-use crate::explorer::sets::past_results::{place_waiting, records_changed};
+use crate::explorer::sets::past_results::{records_changed, show_waiting};
 use crate::explorer::shared::case_list::BrowseScreen;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::dialog;
@@ -111,7 +111,7 @@ pub(crate) fn put_file(
         Some(was) => edited_cases::follow(model, set, &was),
         None => edited_cases::reevaluate_cases(model, set, with_outcomes(model, set)),
     });
-    effects.extend(place_waiting(model, set));
+    effects.extend(show_waiting(model, set));
     effects.extend(catch_up(model, set));
     effects
 }
@@ -145,7 +145,7 @@ fn put_failure(model: &mut Model, set: usize, why: String) -> Vec<Effect> {
 
 /// Closes the case screen if its case no longer exists.
 fn close_lost_case(model: &mut Model, set: usize) {
-    if let Some(preview) = &mut model.view.browse.preview {
+    if let Some(preview) = &mut model.view.preview {
         preview.is_stale = true;
     }
     let Some(case) = model.open_case_mut() else {

@@ -1,11 +1,9 @@
 //! State of the home screen.
 
 use crate::explorer::shared::case_ref::CaseRef;
-use crate::explorer::shared::case_screen::CaseScreen;
 use crate::explorer::shared::list_columns::Column;
 use crate::explorer::shared::list_order::ListOrder;
 use crate::explorer::shared::matched::MatchedCases;
-use crate::explorer::shared::ticket::Ticket;
 use evaltrail_core::domain::{Cause, Query};
 use std::collections::BTreeSet;
 
@@ -107,8 +105,6 @@ pub struct BrowseState {
     pub order: ListOrder,
     /// The hidden columns.
     pub hidden: BTreeSet<Column>,
-    /// The case in the preview, if any.
-    pub preview: Option<Box<CaseScreen>>,
     /// The case that was edited, to which the cursor returns.
     pub edited: Option<EditedCase>,
     /// The case under the cursor and the row where it was, if it has moved since because results changed: the next case that did
@@ -120,9 +116,6 @@ pub struct BrowseState {
     pub stays_first: bool,
     /// Whether there are new results since the user last went to a failing case.
     pub has_new_results: bool,
-    /// What the preview was built from: the case, the ticket of its file, and
-    /// [`crate::explorer::shared::outcomes::CaseOutcome::shown`]. Used to detect that it is out of date.
-    pub previewed: Option<(CaseRef, Ticket, Option<u64>)>,
 }
 
 impl BrowseState {
@@ -142,13 +135,11 @@ impl BrowseState {
             narrowing: None,
             order: ListOrder::File,
             hidden: BTreeSet::new(),
-            preview: None,
             edited: None,
             moved_from: None,
             listed: (node, String::new(), ListOrder::File),
             stays_first: true,
             has_new_results: false,
-            previewed: None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Positions of the parts of the screen, shared by drawing, page sizes and mouse handling.
 
-use ratatui::layout::Rect;
+use ratatui::layout::{Constraint, Layout as Layouts, Rect};
 
 /// Smallest size that is drawn, in columns and rows. On smaller terminals only a message is shown.
 pub const SMALLEST: (u16, u16) = (40, 12);
@@ -30,6 +30,34 @@ pub struct Layout {
     pub main: Rect,
     /// The metrics of a case, or the progress of a run.
     pub panel: Rect,
+    /// The preview of the case under the cursor of a list.
+    pub preview: Rect,
+}
+
+/// Width in columns of the screen from which the preview of the case under the cursor is beside the list.
+const PREVIEW_BESIDE_FROM: u16 = 210;
+/// Height in rows from which the preview is below the list on narrower screens, so that reasons have the whole width.
+const PREVIEW_BELOW_FROM: u16 = 27;
+
+/// Divides the area of a list with `rows` rows on this screen: the list, and the preview of the case under its cursor, which is
+/// empty if there is no room.
+pub(crate) fn with_preview(body: Rect, area: Rect, rows: usize) -> [Rect; 2] {
+    if body.width >= PREVIEW_BESIDE_FROM {
+        Layouts::horizontal([Constraint::Fill(3), Constraint::Fill(2)]).areas(area)
+    } else if area.height >= PREVIEW_BELOW_FROM {
+        let list = Constraint::Length(list_height(rows, area.height));
+        Layouts::vertical([list, Constraint::Fill(1)]).areas(area)
+    } else {
+        [area, Rect::default()]
+    }
+}
+
+/// The height of a list above the preview: as its rows need it, between two and three fifths.
+fn list_height(rows: usize, height: u16) -> u16 {
+    const AROUND: usize = 3;
+    let wanted = u16::try_from(rows + AROUND).unwrap_or(u16::MAX);
+    let fifths = |count: u32| ((u32::from(height) * count + 2) / 5) as u16;
+    wanted.clamp(fifths(2), fifths(3))
 }
 
 /// Whether there is room to draw.

@@ -128,6 +128,11 @@ pub struct View {
     pub browse: BrowseState,
     /// The current screen.
     pub screen: Box<dyn Screen>,
+    /// The case in the preview of a list, if any.
+    pub preview: Option<Box<CaseScreen>>,
+    /// What the preview was built from: the case, the ticket of its file, and
+    /// [`crate::explorer::shared::outcomes::CaseOutcome::shown`]. Used to detect that it is out of date.
+    pub previewed: Option<(CaseRef, Ticket, Option<u64>)>,
     /// The open dialog, if any.
     pub open_dialog: Option<Box<dyn Dialog>>,
     /// The dialog that a question covers, which came as a reply. It is open again after the answer.
@@ -151,6 +156,8 @@ impl View {
             outcomes: Outcomes::default(),
             browse: BrowseState::new(nodes, node),
             screen: Box::new(BrowseScreen),
+            preview: None,
+            previewed: None,
             open_dialog: None,
             covered_dialog: None,
             what_if: None,
@@ -213,6 +220,11 @@ pub trait Screen: Any + fmt::Debug + Sync {
     /// Whether something on the screen changes without input.
     fn is_animated(&self) -> bool {
         false
+    }
+
+    /// The case that the preview shows, if the screen has room for one.
+    fn previewed(&self, _: &Model) -> Option<CaseRef> {
+        None
     }
 
     /// What would be lost if the explorer quit: a question, and an explanation.

@@ -11,7 +11,7 @@ use crate::explorer::shared::set_view::{SetState, SetView};
 use evaltrail_core::domain::{AttemptKey, CaseKey, CaseNotes, EndedAttempt, RunRef, RunState};
 use evaltrail_core::formats::SetFile;
 use evaltrail_engine::config::{CRITERIA_FILE, FILE_NAME};
-use evaltrail_engine::history::place;
+use evaltrail_engine::history::find_case;
 use evaltrail_engine::store::MAX_ATTEMPTS;
 use jiff::Timestamp;
 use std::borrow::Cow;
@@ -165,7 +165,7 @@ impl Model {
             .iter()
             .position(|set| set.path.path == *path)?;
         let index = match &self.view.sets[set].read {
-            Some(file) => place(file, &planned.eval_id, &planned.content)?,
+            Some(file) => find_case(file, &planned.eval_id, &planned.content)?,
             // Outcomes need memory for every position up to the last one, and a plan of another user may claim any position.
             None => Some(planned.index).filter(|index| *index < MAX_ATTEMPTS)?,
         };
@@ -218,18 +218,23 @@ impl Model {
         run_ref
     }
 
-    /// The case whose comparison is visible, on the case screen or in the preview of the list.
+    /// Whether the screen is a list that shows a preview of the case under the cursor if there is room.
+    pub fn has_preview(&self) -> bool {
+        self.is_on(Context::Browse) || self.is_on(Context::Run)
+    }
+
+    /// The case whose comparison is visible, on the case screen or in the preview of a list.
     pub fn shown_case(&self) -> Option<&CaseScreen> {
-        match self.is_on(Context::Browse) {
-            true => self.view.browse.preview.as_deref(),
+        match self.has_preview() {
+            true => self.view.preview.as_deref(),
             false => self.open_case(),
         }
     }
 
     /// Mutable version of [`Model::shown_case`].
     pub(crate) fn shown_case_mut(&mut self) -> Option<&mut CaseScreen> {
-        match self.is_on(Context::Browse) {
-            true => self.view.browse.preview.as_deref_mut(),
+        match self.has_preview() {
+            true => self.view.preview.as_deref_mut(),
             false => self.open_case_mut(),
         }
     }

@@ -7,6 +7,7 @@ pub mod draw_lines;
 pub mod judged;
 pub mod movement;
 pub mod pieces;
+pub mod preview;
 pub mod refresh;
 pub mod response_text;
 pub mod strip;

@@ -6,7 +6,6 @@ use crate::explorer::shared::case_lines::{
 };
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::case_screen::{CaseOrigin, CaseScreen, TriageScreen};
-use crate::explorer::shared::context::Context;
 use crate::explorer::shared::effect::{Effect, ResultEffect};
 use crate::explorer::shared::layout::inside;
 use crate::explorer::shared::model::Model;
@@ -128,11 +127,11 @@ pub(crate) fn page(model: &Model) -> usize {
 /// Which lines the case screen or the preview shows, and their size.
 fn shown_view(model: &Model, case: &CaseScreen) -> BodyView {
     let areas = layout(model);
-    if model.is_on(Context::Browse) {
+    if model.has_preview() {
         let failed = model
             .shown_attempt()
             .is_some_and(|attempt| attempt.status == Status::Failed);
-        let inner = inside(areas.panel);
+        let inner = inside(areas.preview);
         // A case that was not run has no events.
         let events =
             draw_lines::preview_events_width(inner).filter(|_| model.shown_attempt().is_some());

@@ -80,9 +80,9 @@ pub(super) fn case_row(
     cells.right(columns.turns, &turns.unwrap_or_default());
     let time = outcome.map(|outcome| seconds_text(longest_time(outcome)));
     cells.right(columns.time, &time.unwrap_or_default());
-    let place = (cells.x, cells.y);
+    let position = (cells.x, cells.y);
     let width = columns.runs.saturating_sub(1);
-    put_sparkline(model, case, place, width, style, theme, cells.buffer);
+    put_sparkline(model, case, position, width, style, theme, cells.buffer);
     cells.x += columns.runs;
     let end = cells.x + columns.reason;
     let mut parts = reason_parts(model, case, problem, theme);

@@ -247,10 +247,10 @@ fn metrics_of(outcomes: &[&CaseOutcome]) -> Vec<String> {
 }
 
 /// Draws the headings.
-pub(super) fn heads(columns: &ColumnWidths, inner: Rect, theme: &Theme, buffer: &mut Buffer) {
+pub(super) fn headings(columns: &ColumnWidths, inner: Rect, theme: &Theme, buffer: &mut Buffer) {
     let style = theme.style(Role::Faint);
     let mut x = inner.x + SIGNS;
-    let mut head = |width: u16, words: &str, right: bool, buffer: &mut Buffer| {
+    let mut heading = |width: u16, words: &str, right: bool, buffer: &mut Buffer| {
         match right {
             true => put_right(
                 buffer,
@@ -264,17 +264,17 @@ pub(super) fn heads(columns: &ColumnWidths, inner: Rect, theme: &Theme, buffer: 
         };
         x += width;
     };
-    head(columns.name, "case", false, buffer);
-    head(columns.set, "set", false, buffer);
-    head(columns.attempts, "attempts", false, buffer);
+    heading(columns.name, "case", false, buffer);
+    heading(columns.set, "set", false, buffer);
+    heading(columns.attempts, "attempts", false, buffer);
     columns
         .metrics
         .iter()
-        .for_each(|metric| head(METRIC_WIDTH, short_metric(metric), false, buffer));
-    head(columns.turns, "turns", true, buffer);
-    head(columns.time, "time", true, buffer);
-    head(columns.runs, "runs", false, buffer);
-    head(columns.reason, columns.reason_heading, false, buffer);
+        .for_each(|metric| heading(METRIC_WIDTH, short_metric(metric), false, buffer));
+    heading(columns.turns, "turns", true, buffer);
+    heading(columns.time, "time", true, buffer);
+    heading(columns.runs, "runs", false, buffer);
+    heading(columns.reason, columns.reason_heading, false, buffer);
 }
 
 /// A short name of a metric, for the heading of its column.

@@ -1,7 +1,7 @@
 //! The list of cases.
 
 use super::case_row::{QUARANTINED, case_row};
-use super::columns::{ColumnWidths, heads};
+use super::columns::{ColumnWidths, headings};
 use super::reason::note_reason;
 use crate::explorer::authoring::conditions::can_write_set;
 use crate::explorer::case_list::decisions::quarantined_totals;
@@ -42,10 +42,10 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
         .copied()
         .collect();
     let columns = ColumnWidths::fit(model, inner.width, &window, theme);
-    if areas.panel.is_empty() {
+    if areas.preview.is_empty() {
         note_reason(model, area, theme, buffer);
     }
-    heads(&columns, inner, theme, buffer);
+    headings(&columns, inner, theme, buffer);
     let running = running_cases(model);
     for (row, case) in window.iter().enumerate() {
         let at = browse.offset + row;
@@ -215,8 +215,8 @@ fn empty_text(model: &Model, rows: Rect, theme: &Theme, buffer: &mut Buffer) {
         .enumerate()
     {
         if (row as u16) < inner.height {
-            let place = (inner.x, inner.y + row as u16);
-            put_spans(buffer, place, inner.width, line, theme, Role::Text);
+            let position = (inner.x, inner.y + row as u16);
+            put_spans(buffer, position, inner.width, line, theme, Role::Text);
         }
     }
 }

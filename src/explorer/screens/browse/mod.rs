@@ -4,16 +4,14 @@ mod case_row;
 mod columns;
 mod empty;
 mod list;
-mod preview;
 mod reason;
 mod update;
 mod view;
 
 use crate::explorer::shared::case_list::BrowseScreen;
-use crate::explorer::shared::model::{Screen, ScreenFunctions};
-pub(crate) use update::{
-    clear, focus, follow_cursor, keep_in_sight, select, select_all, sort, switch_pane,
-};
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::model::{Model, Screen, ScreenFunctions};
+pub(crate) use update::{clear, focus, keep_in_sight, select, select_all, sort, switch_pane};
 
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::screen::nothing;
@@ -35,5 +33,9 @@ static SCREEN: ScreenFunctions = ScreenFunctions {
 impl Screen for BrowseScreen {
     fn functions(&self) -> &'static ScreenFunctions {
         &SCREEN
+    }
+
+    fn previewed(&self, model: &Model) -> Option<CaseRef> {
+        update::under_cursor(model)
     }
 }

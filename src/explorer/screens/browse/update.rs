@@ -3,6 +3,7 @@
 use crate::explorer::case_list::listing::{choose_node, narrow, relist, set_filter};
 use crate::explorer::opened_run;
 use crate::explorer::shared::case_list::{BrowseState, Pane};
+use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::case_screen::CaseOrigin;
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::effect::Effect;
@@ -94,6 +95,16 @@ pub(crate) fn select_all(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
+/// The case under the cursor of the list.
+pub(super) fn under_cursor(model: &Model) -> Option<CaseRef> {
+    model
+        .view
+        .browse
+        .visible
+        .get(model.view.browse.cursor)
+        .copied()
+}
+
 pub(crate) fn sort(model: &mut Model) -> Vec<Effect> {
     model.view.browse.order = match model.view.browse.order {
         ListOrder::File => ListOrder::Failing,
@@ -104,34 +115,6 @@ pub(crate) fn sort(model: &mut Model) -> Vec<Effect> {
     };
     relist(model);
     Vec::new()
-}
-
-/// Updates the preview to the case under the cursor and its latest result.
-pub(crate) fn follow_cursor(model: &mut Model) {
-    if !model.is_on(Context::Browse) {
-        return;
-    }
-    let has_room = !layout(model).panel.is_empty();
-    let case = model
-        .view
-        .browse
-        .visible
-        .get(model.view.browse.cursor)
-        .copied()
-        .filter(|_| has_room);
-    let wanted = case.map(|case| {
-        (
-            case,
-            model.view.sets[case.set].loaded,
-            model.view.outcomes.get(case).map(|outcome| outcome.shown),
-        )
-    });
-    if model.view.browse.previewed != wanted
-        || (wanted.is_none() && model.view.browse.preview.is_some())
-    {
-        model.view.browse.preview = case.map(|case| Box::new(refresh::view_of(model, case)));
-        model.view.browse.previewed = wanted;
-    }
 }
 
 /// Scrolls the list so that its cursor is visible.

@@ -1,12 +1,13 @@
 //! The tree of sets, the list of cases, and the preview of one.
 
-use super::{empty, list, preview};
+use super::{empty, list};
 use crate::explorer::screens::browse::update::tree_offset;
 use crate::explorer::shared::case_list::{Pane, TreeNode};
-use crate::explorer::shared::layout::{Layout, TWO_PANES_FROM};
+use crate::explorer::shared::layout::{Layout, TWO_PANES_FROM, with_preview};
 use crate::explorer::shared::model::{Model, OpenedRun};
 use crate::explorer::shared::set_view::SetState;
 use crate::explorer::shared::theme::{Role, Theme};
+use crate::explorer::shown_case::preview;
 use crate::explorer::widgets::text::{put, put_right};
 use crate::explorer::widgets::{panel, scrollbar};
 use ratatui::buffer::Buffer;
@@ -20,10 +21,6 @@ const MAX_TREE_WIDTH: u16 = 44;
 const TREE_NARROW: u16 = 20;
 /// Width in columns from which the tree is wide.
 const WIDE_TREE_FROM: u16 = 140;
-/// Width in columns from which the preview of the case under the cursor is beside the list.
-const PREVIEW_BESIDE_FROM: u16 = 210;
-/// Height in rows from which the preview is below the list on narrower screens, so that reasons have the whole width.
-const PREVIEW_BELOW_FROM: u16 = 27;
 
 pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
     let body = base.body;
@@ -41,18 +38,11 @@ pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
         };
         let [left, rest] =
             Layouts::horizontal([Constraint::Length(tree), Constraint::Fill(1)]).areas(body);
-        let [main, panel] = if body.width >= PREVIEW_BESIDE_FROM {
-            Layouts::horizontal([Constraint::Fill(3), Constraint::Fill(2)]).areas(rest)
-        } else if body.height >= PREVIEW_BELOW_FROM {
-            let list = list_height(model, rest.height);
-            Layouts::vertical([Constraint::Length(list), Constraint::Fill(1)]).areas(rest)
-        } else {
-            [rest, Rect::default()]
-        };
+        let [main, preview] = with_preview(body, rest, model.view.browse.visible.len());
         return Layout {
             left,
             main,
-            panel,
+            preview,
             ..base
         };
     }
@@ -68,15 +58,6 @@ pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
             ..base
         },
     }
-}
-
-/// The height of the list above the preview: as its cases need it, between two and three fifths.
-fn list_height(model: &Model, height: u16) -> u16 {
-    const AROUND: usize = 3;
-    let wanted = model.view.browse.visible.len() + AROUND;
-    let wanted = u16::try_from(wanted).unwrap_or(u16::MAX);
-    let fifths = |count: u32| ((u32::from(height) * count + 2) / 5) as u16;
-    wanted.clamp(fifths(2), fifths(3))
 }
 
 /// The folder that was opened, or the past run.
@@ -171,8 +152,8 @@ pub(crate) fn draw(
     if !areas.main.is_empty() {
         list::draw(model, areas, theme, buffer);
     }
-    if !areas.panel.is_empty() {
-        preview::draw(model, areas.panel, theme, buffer);
+    if !areas.preview.is_empty() {
+        preview::draw(model, areas.preview, theme, buffer);
     }
     None
 }

@@ -35,11 +35,11 @@ pub(super) fn finished(
     for at in rows.first..all.min(rows.first + rows.count()) {
         let (row, style) = rows.background(at, theme, buffer);
         if let Some(key) = at.checked_sub(ended).and_then(|at| run.cancelled.get(at)) {
-            cancelled_row(run, *key, columns, row, (style, theme), buffer);
+            cancelled_row(run, *key, columns, row, style, theme, buffer);
             continue;
         }
         if let Some(case) = model.run_screen.case(at) {
-            finished_row(run, case, columns, row, (style, theme), buffer);
+            finished_row(run, case, columns, row, style, theme, buffer);
         }
     }
     scrollbar(area, rows.first, rows.count(), all, theme, buffer);
@@ -109,7 +109,8 @@ fn cancelled_row(
     key: AttemptKey,
     columns: FinishedColumns,
     row: Rect,
-    (style, theme): (Style, &Theme),
+    style: Style,
+    theme: &Theme,
     buffer: &mut Buffer,
 ) {
     let faint = theme.within(style, theme.style(Role::Faint));
@@ -135,7 +136,8 @@ fn finished_row(
     case: usize,
     columns: FinishedColumns,
     row: Rect,
-    (style, theme): (Style, &Theme),
+    style: Style,
+    theme: &Theme,
     buffer: &mut Buffer,
 ) {
     let Some(attempt) = run.worst_attempt(case) else {

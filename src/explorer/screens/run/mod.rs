@@ -9,8 +9,9 @@ pub(crate) use update::{
     accept, cancel_all, cancel_one, finished_under_cursor, next_failing, pause, switch_pane, watch,
 };
 
+use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::context::Context;
-use crate::explorer::shared::model::{Screen, ScreenFunctions};
+use crate::explorer::shared::model::{Model, Screen, ScreenFunctions};
 use crate::explorer::shared::run_screen::RunScreen;
 
 /// The functions of this screen.
@@ -30,5 +31,9 @@ static SCREEN: ScreenFunctions = ScreenFunctions {
 impl Screen for RunScreen {
     fn functions(&self) -> &'static ScreenFunctions {
         &SCREEN
+    }
+
+    fn previewed(&self, model: &Model) -> Option<CaseRef> {
+        update::finished_case(model)
     }
 }

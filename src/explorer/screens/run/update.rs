@@ -4,6 +4,7 @@ use crate::explorer::authoring;
 use crate::explorer::authoring::conditions::can_accept;
 use crate::explorer::case_list::listing::list_with;
 use crate::explorer::shared::case_list::BrowseScreen;
+use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::case_screen::CaseOrigin;
 use crate::explorer::shared::command_names::{ACCEPT, CANCEL_ALL};
 use crate::explorer::shared::cyclic_search::next_row;
@@ -96,6 +97,14 @@ pub(crate) fn finished_under_cursor(model: &Model) -> Option<Arc<EndedAttempt>> 
         .as_ref()
         .filter(|_| model.run_screen.in_finished)?;
     run.worst_attempt(model.run_screen.case(model.run_screen.cursor)?)
+}
+
+/// The finished case under the cursor, if the list has its result of this run.
+pub(super) fn finished_case(model: &Model) -> Option<CaseRef> {
+    let run = model.run.as_ref()?;
+    let case = model.case_of(run, finished_under_cursor(model)?.key)?;
+    let outcome = model.view.outcomes.get(case)?;
+    (outcome.run.id == run.plan.run_id).then_some(case)
 }
 
 /// The attempt under the cursor.

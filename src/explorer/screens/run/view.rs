@@ -3,9 +3,10 @@
 use super::finished::finished;
 use super::rows::{PaneRows, TIME, attempt_name};
 use crate::explorer::running::events::without_result_text;
-use crate::explorer::shared::layout::Layout;
+use crate::explorer::shared::layout::{Layout, with_preview};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
+use crate::explorer::shown_case::preview;
 use crate::explorer::widgets::text::{put, put_right};
 use crate::explorer::widgets::{bar, counts, panel, spinner};
 use evaltrail_core::domain::{Gate, InFlight, Progress, RunState, counted};
@@ -25,10 +26,14 @@ pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
         height: body.height - 3,
         ..body
     };
-    if model.run.as_ref().is_some_and(|run| !run.is_live()) {
+    let ended = model.run.as_ref().filter(|run| !run.is_live());
+    if let Some(run) = ended {
+        let rows = model.run_screen.count() + run.cancelled.len();
+        let [main, preview] = with_preview(body, rest, rows);
         return Layout {
             panel,
-            main: rest,
+            main,
+            preview,
             ..base
         };
     }
@@ -37,10 +42,15 @@ pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
         let in_flight = u16::try_from(jobs).unwrap_or(u16::MAX).saturating_add(2);
         let in_flight = Constraint::Length(in_flight.min(rest.height / 2));
         let [left, main] = Layouts::vertical([in_flight, Constraint::Fill(1)]).areas(rest);
+        let [main, preview] = match model.run_screen.in_finished {
+            true => with_preview(body, main, model.run_screen.count()),
+            false => [main, Rect::default()],
+        };
         return Layout {
             panel,
             left,
             main,
+            preview,
             ..base
         };
     }
@@ -98,6 +108,9 @@ pub(crate) fn draw(
     }
     if !areas.main.is_empty() {
         finished(model, run, areas.main, theme, buffer);
+    }
+    if !areas.preview.is_empty() {
+        preview::draw(model, areas.preview, theme, buffer);
     }
     None
 }

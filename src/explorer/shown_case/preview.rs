@@ -4,10 +4,12 @@ use crate::explorer::case_list::trend::{points, put_sparkline};
 use crate::explorer::shared::case_lines::{BodyLine, CaseLines};
 use crate::explorer::shared::case_screen::CaseScreen;
 use crate::explorer::shared::model::Model;
+use crate::explorer::shared::screen::layout;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::shown_case::draw_lines::{
     body_line, body_lines, preview_events_width, verdict_line,
 };
+use crate::explorer::shown_case::refresh;
 use crate::explorer::shown_case::verdict::{VerdictLine, verdict_lines};
 use crate::explorer::widgets::attempts::attempt_text;
 use crate::explorer::widgets::panel;
@@ -22,8 +24,8 @@ const RUNS_SHOWN: u16 = 12;
 /// Maximum number of lines of the user's message above the first difference.
 const USER_LINES: usize = 2;
 
-pub(super) fn draw(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let Some(case) = &model.view.browse.preview else {
+pub(crate) fn draw(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let Some(case) = &model.view.preview else {
         panel(area, "", false, theme, buffer);
         return;
     };
@@ -54,7 +56,7 @@ pub(super) fn draw(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer
     };
     match &case.body {
         _ if below.is_empty() => {}
-        Some(body) => comparison_and_events(body, case.turn, (inner, below), theme, buffer),
+        Some(body) => comparison_and_events(body, case.turn, inner, below, theme, buffer),
         None => {
             put(
                 buffer,
@@ -151,6 +153,26 @@ fn put_outcome(
     used
 }
 
+/// Updates the preview to the case under the cursor and its latest result.
+pub(crate) fn follow_cursor(model: &mut Model) {
+    if !model.has_preview() {
+        return;
+    }
+    let has_room = !layout(model).preview.is_empty();
+    let case = model.view.screen.previewed(model).filter(|_| has_room);
+    let wanted = case.map(|case| {
+        (
+            case,
+            model.view.sets[case.set].loaded,
+            model.view.outcomes.get(case).map(|outcome| outcome.shown),
+        )
+    });
+    if model.view.previewed != wanted || (wanted.is_none() && model.view.preview.is_some()) {
+        model.view.preview = case.map(|case| Box::new(refresh::view_of(model, case)));
+        model.view.previewed = wanted;
+    }
+}
+
 /// Whether a line shows why the case did not pass.
 fn is_a_reason(line: &VerdictLine) -> bool {
     !matches!(
@@ -163,7 +185,8 @@ fn is_a_reason(line: &VerdictLine) -> bool {
 fn comparison_and_events(
     body: &CaseLines,
     turn: usize,
-    (inner, area): (Rect, Rect),
+    inner: Rect,
+    area: Rect,
     theme: &Theme,
     buffer: &mut Buffer,
 ) {
