@@ -14,6 +14,7 @@ mod mutation;
 mod order;
 mod state;
 mod stated;
+mod unchanged;
 mod value;
 mod wording;
 

@@ -4,35 +4,32 @@ use super::mutation::{Mutation, turns_mut, with_calls_only};
 use super::stated::{
     CaseValues, ExpectedArgument, replace_whole_words, text_of_value, whole_word_positions,
 };
+use super::unchanged::unchanged_text;
 use crate::analysis::coverage::{ArgumentClass, Parameter};
 use crate::diff::values_equal;
-use crate::domain::{EvalCase, Rubric, finite_number};
+use crate::domain::{EvalCase, Invocation, Rubric, finite_number};
 use serde_json::{Number, Value};
 
 /// Another value for each stated argument and each class of its values, and one value of another case.
 pub(super) fn mutations(case: &EvalCase, known: &CaseValues, seed: u64) -> Vec<Mutation> {
     let mut found = Vec::new();
-    for argument in stated_arguments(case) {
+    for mut argument in stated_arguments(case) {
         let Some(known) = known.argument(&argument.tool, &argument.name) else {
             continue;
         };
+        let default = known.parameter.default.as_ref();
+        argument.is_default = default.is_some_and(|default| values_equal(default, &argument.value));
         for (new, class) in new_values(&argument, known, seed) {
             let Some(case) = with_value(case, &argument, &new) else {
                 continue;
             };
-            let label = class.as_ref().map(|class| match class {
-                ArgumentClass::Is(_) if known.parameter.default.as_ref() == Some(&new) => {
-                    " (the default)".to_string()
-                }
-                ArgumentClass::Is(_) => " (an allowed value)".into(),
-                class => format!(" ({})", class.label()),
-            });
             let change = format!(
-                "{}.{} {} → {new}{}",
+                "{}.{} {} → {new}{}{}",
                 argument.tool,
                 argument.name,
                 argument.value,
-                label.unwrap_or_default()
+                class_label(class.as_ref(), known, &new),
+                unchanged_text(&case, &argument.value)
             );
             let gap = class.map(|class| {
                 let (tool, name) = (&argument.tool, &argument.name);
@@ -44,15 +41,29 @@ pub(super) fn mutations(case: &EvalCase, known: &CaseValues, seed: u64) -> Vec<M
     found
 }
 
+/// The class of a new value in parentheses, after a space; empty if the value is one of another case.
+fn class_label(class: Option<&ArgumentClass>, known: &ExpectedArgument, new: &Value) -> String {
+    match class {
+        None => String::new(),
+        Some(ArgumentClass::Is(_)) if known.parameter.default.as_ref() == Some(new) => {
+            " (the default)".into()
+        }
+        Some(ArgumentClass::Is(_)) => " (an allowed value)".into(),
+        Some(class) => format!(" ({})", class.label()),
+    }
+}
+
 /// A value that the user states in the turn whose call has it as an argument.
 struct StatedArgument {
     turn: usize,
     tool: String,
     name: String,
     value: Value,
+    /// Whether the tool uses this value if a call has none.
+    is_default: bool,
 }
 
-/// The stated arguments of a case. Of arguments with equal values, the first.
+/// The stated arguments of a case. Of arguments with equal names and values, the first.
 fn stated_arguments(case: &EvalCase) -> Vec<StatedArgument> {
     let mut stated: Vec<StatedArgument> = Vec::new();
     for (turn, invocation) in case.turns().iter().enumerate() {
@@ -61,13 +72,15 @@ fn stated_arguments(case: &EvalCase) -> Vec<StatedArgument> {
             for (name, value) in call.args.iter().flatten() {
                 let is_stated = text_of_value(value)
                     .is_some_and(|word| whole_word_positions(&text, &word).len() == 1);
-                let is_known = stated.iter().any(|one| values_equal(&one.value, value));
+                let mut known = stated.iter().filter(|one| one.name == *name);
+                let is_known = known.any(|one| values_equal(&one.value, value));
                 if is_stated && !is_known {
                     stated.push(StatedArgument {
                         turn,
                         tool: call.name.clone(),
                         name: name.clone(),
                         value: value.clone(),
+                        is_default: false,
                     });
                 }
             }
@@ -167,7 +180,8 @@ fn with_accent(text: &str) -> Option<String> {
     Some(format!("{}{accented}{}", &text[..at], &text[at + 1..]))
 }
 
-/// The case with another value, wherever the user states it and calls have it. From the turn on in which it is stated first,
+/// The case with another value: in the message that states it, in the argument, and in the arguments of the same name and value
+/// of the turns from there on, as [`is_same_value`] says. Equal values elsewhere may mean something else. In these turns,
 /// responses are not known, nor are the final state and what rubrics about the old value would be. `None` if the user states the
 /// new value already.
 fn with_value(case: &EvalCase, argument: &StatedArgument, new: &Value) -> Option<EvalCase> {
@@ -186,41 +200,50 @@ fn with_value(case: &EvalCase, argument: &StatedArgument, new: &Value) -> Option
     case.final_session_state = None;
     case.rubrics.retain(is_kept);
     for (at, turn) in turns_mut(&mut case).iter_mut().enumerate() {
-        turn.rubrics.retain(is_kept);
-        for text in turn
-            .user
-            .parts
-            .iter_mut()
-            .filter_map(|part| part.text.as_mut())
-        {
-            *text = replace_whole_words(text, &old_word, &new_word);
-        }
         if at < argument.turn {
             continue;
         }
+        turn.rubrics.retain(is_kept);
         with_calls_only(turn);
         turn.final_response = None;
-        for call in 0..turn.calls().len() {
-            turn.trajectory.change_call(call, |call| {
-                let values = call.args.iter_mut().flat_map(|args| args.values_mut());
-                values.for_each(|value| replace_value(value, &argument.value, new));
-            });
+        if is_same_value(turn, argument, &old_word) {
+            let parts = turn.user.parts.iter_mut();
+            for text in parts.filter_map(|part| part.text.as_mut()) {
+                *text = replace_whole_words(text, &old_word, &new_word);
+            }
+            replace_argument(turn, argument, new);
         }
     }
     Some(case)
 }
 
-/// Replaces a value by another one, also inside lists and objects.
-fn replace_value(value: &mut Value, old: &Value, new: &Value) {
-    match value {
-        Value::Array(elements) => elements
-            .iter_mut()
-            .for_each(|element| replace_value(element, old, new)),
-        Value::Object(members) => members
-            .values_mut()
-            .for_each(|member| replace_value(member, old, new)),
-        value if values_equal(value, old) => *value = new.clone(),
-        _ => {}
+/// Whether the arguments of a turn with the name and the value of a stated one are the stated value as well: the message of the
+/// turn states the value, once; or it does not contain it at all, so that it refers to an earlier message, and the value is not
+/// the default. A turn without such an argument has none.
+fn is_same_value(turn: &Invocation, argument: &StatedArgument, old_word: &str) -> bool {
+    let calls = turn.calls();
+    let mut values = calls
+        .iter()
+        .filter_map(|call| call.args.as_ref()?.get(&argument.name));
+    let text = turn.user.scored_text();
+    let is_stated = whole_word_positions(&text, old_word).len() == 1;
+    let is_contained = text.to_lowercase().contains(&old_word.to_lowercase());
+    let is_referred = !argument.is_default && !is_contained;
+    (is_stated || is_referred) && values.any(|value| values_equal(value, &argument.value))
+}
+
+/// Replaces the value of the arguments of a turn that have the name and the value of a stated one.
+fn replace_argument(turn: &mut Invocation, argument: &StatedArgument, new: &Value) {
+    for call in 0..turn.calls().len() {
+        turn.trajectory.change_call(call, |call| {
+            let value = call
+                .args
+                .as_mut()
+                .and_then(|args| args.get_mut(&argument.name));
+            if let Some(value) = value.filter(|value| values_equal(value, &argument.value)) {
+                *value = new.clone();
+            }
+        });
     }
 }
 
@@ -289,8 +312,8 @@ mod tests {
     }
 
     #[test]
-    fn value_changes_everywhere_and_answers_go() {
-        let (first, second) = (json!({"bed": "beans"}), json!({"beds": ["beans"]}));
+    fn value_changes_in_later_turns_and_answers_go() {
+        let (first, second) = (json!({"bed": "beans"}), json!({"bed": "beans"}));
         let turns = vec![
             turn("Hello", &[]),
             turn("Water the beans", &[("water", first)]),
@@ -322,7 +345,8 @@ mod tests {
                 .map(Value::Object)
         };
         assert_eq!(args(1), Some(json!({"bed": "roses"})));
-        assert_eq!(args(2), Some(json!({"beds": ["roses"]})));
+        assert_eq!(args(2), Some(json!({"bed": "roses"})));
+        assert_eq!(unchanged_text(&changed, &argument.value), "");
         let answered: Vec<bool> = changed
             .turns()
             .iter()
@@ -334,6 +358,62 @@ mod tests {
         assert!(
             with_value(&one, argument, &json!("Hello")).is_none(),
             "it is stated already"
+        );
+    }
+
+    #[test]
+    fn equal_values_of_other_arguments_stay() {
+        let turns = vec![
+            turn("Roll a die with 6 sides", &[("roll", json!({"sides": 6}))]),
+            turn("Once more", &[("roll", json!({"sides": 6, "count": 6}))]),
+            turn(
+                "Add up 4, 5 and 6",
+                &[("add", json!({"values": [4, 5, 6]}))],
+            ),
+            turn("Roll a d6", &[("roll", json!({"sides": 6}))]),
+        ];
+        let one = case("a", turns);
+        let argument = &stated_arguments(&one)[0];
+        let changed = with_value(&one, argument, &json!(8)).unwrap();
+        let calls = changed.turns().iter().flat_map(Invocation::calls);
+        let args: Vec<_> = calls
+            .map(|call| Value::Object(call.args.clone().unwrap()))
+            .collect();
+        assert_eq!(
+            args,
+            [
+                json!({"sides": 8}),
+                json!({"sides": 8, "count": 6}),
+                json!({"values": [4, 5, 6]}),
+                json!({"sides": 6}),
+            ]
+        );
+        assert_eq!(changed.turns()[2].user.scored_text(), "Add up 4, 5 and 6");
+        let changes = changes(&one, &Declarations::default());
+        let unchanged = "; not changed: roll.count of turn 2, the message of turn 3, add.values of turn 3, roll.sides of turn 4";
+        assert!(
+            changes.contains(&format!("roll.sides 6 → -6 (negative){unchanged}")),
+            "{changes:?}"
+        );
+    }
+
+    #[test]
+    fn defaults_that_no_message_states_stay() {
+        let turns = vec![
+            turn(
+                "Water the beans with 4 litres",
+                &[("water", json!({"litres": 4}))],
+            ),
+            turn("Water the roses", &[("water", json!({"litres": 4}))]),
+        ];
+        let changes = changes(&case("a", turns), &declared());
+        let first = changes
+            .iter()
+            .find(|change| change.contains("→ 1 "))
+            .unwrap();
+        assert!(
+            first.ends_with("; not changed: water.litres of turn 2"),
+            "{first}"
         );
     }
 
