@@ -19,7 +19,8 @@ use charts::{attempts_of_cases, distribution};
 use escape::text;
 use evaltrail_core::analysis::repeated_passes;
 use evaltrail_core::domain::{
-    Criterion, EndedAttempt, RunState, score_text, seconds_text, statistic_text,
+    Criterion, EndedAttempt, RunState, Status, score_text, seconds_text, statistic_text,
+    worst_attempt,
 };
 use evaltrail_core::formats::HTML_TITLE;
 use evaltrail_core::metrics::aggregates;
@@ -177,32 +178,39 @@ fn criteria(criteria: &[Criterion]) -> String {
     }
 }
 
-/// The attempts that did not pass, with their reasons and a link to each.
+/// The cases that did not pass, each with the reason of the attempt that represents it, and a link to each attempt.
 fn not_passed(state: &RunState, cases: &[usize], out: &mut String) {
-    let attempts = cases.iter().flat_map(|at| state.attempts_of(*at));
-    let is_listed = |attempt: &Arc<EndedAttempt>| !has_passed_or_scored(attempt.status);
-    let mut attempts = attempts.filter(is_listed).peekable();
-    if attempts.peek().is_none() {
+    let attempts = cases.iter().map(|at| state.attempts_of(*at));
+    let is_listed = |attempts: &Vec<Arc<EndedAttempt>>| {
+        let mut statuses = attempts.iter().map(|attempt| attempt.status);
+        statuses.any(|status| !has_passed_or_scored(status))
+    };
+    let mut listed = attempts.filter(is_listed).peekable();
+    if listed.peek().is_none() {
         return;
     }
     out.push_str("<h2>What did not pass, and why</h2>\n<table class=\"wide\">\n");
-    for attempt in attempts.by_ref().take(MAX_LISTED) {
+    for attempts in listed.by_ref().take(MAX_LISTED) {
+        let Some(attempt) = worst_attempt(&attempts) else {
+            continue;
+        };
         let status = attempt.status;
         let set = state.plan.case_location(attempt.key.case);
-        let before = before_reason(state, &attempt, state.passes_gate(attempt.key.case));
+        let before = before_reason(state, attempt, state.passes_gate(attempt.key.case));
         let _ = writeln!(
             out,
-            "<tr><td class=\"{}\">{}<td><a href=\"#{}\">{} › {}</a><td>{}</tr>",
+            "<tr><td class=\"{}\">{}<td><a href=\"#{}\">{} › {}</a>{}<td>{}</tr>",
             status.key(),
             status.glyph(),
-            anchor(&attempt),
+            anchor(attempt),
             text(&set),
-            text(&attempt.title(state.plan.options.repeat)),
+            text(&attempt.title(1)),
+            links_to_attempts(&attempts),
             text(&format!("{before}{}", attempt.reason_with_model_errors()))
         );
     }
     out.push_str("</table>\n");
-    match attempts.count() {
+    match listed.count() {
         0 => {}
         more => {
             let _ = writeln!(out, "<p>… and {more} more, below</p>");
@@ -213,6 +221,22 @@ fn not_passed(state: &RunState, cases: &[usize], out: &mut String) {
         out,
         "<p>To open these cases in evaltrail, run <code>{command}</code> in the folder of the run; the command at each case below opens the file that it writes.</p>"
     );
+}
+
+/// The signs of several attempts of a case, each with a link, and how many passed; empty for a single one.
+fn links_to_attempts(attempts: &[Arc<EndedAttempt>]) -> String {
+    if attempts.len() < 2 {
+        return String::new();
+    }
+    let link = |attempt: &Arc<EndedAttempt>| {
+        let (status, anchor) = (attempt.status, anchor(attempt));
+        let (class, sign) = (status.key(), status.glyph());
+        format!("<a class=\"attempt {class}\" href=\"#{anchor}\">{sign}</a>")
+    };
+    let signs: String = attempts.iter().map(link).collect();
+    let has_passed = |attempt: &&Arc<EndedAttempt>| attempt.status == Status::Passed;
+    let passed = attempts.iter().filter(has_passed).count();
+    format!(" {signs} {passed}/{}", attempts.len())
 }
 
 /// What failed cases share: a block for each cause, with the names of its cases.
