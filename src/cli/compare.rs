@@ -8,7 +8,7 @@ use super::args::FailOn;
 use super::args::RuleArgs;
 use super::args::{ColorWhen, ReportTo};
 use super::exit_code::{is_counted_change, no_baseline};
-use super::find_run::find_run;
+use super::find_run::{find_run, predecessor_id};
 use super::output::{paint, print_json, print_line};
 use super::subcommand::CliCommand;
 use anyhow::{Context, bail};
@@ -24,9 +24,9 @@ use std::path::{Path, PathBuf};
 /// Compare two runs case by case: what broke, what was fixed, and whether it is more than noise
 #[derive(Args, Debug)]
 pub(super) struct CompareArgs {
-    /// The first run: `last`, `previous`, `baseline`, the beginning of its id, its name, or its folder
-    #[arg(default_value = "previous")]
-    pub(super) first: String,
+    /// The first run: `last`, `previous`, `baseline`, the beginning of its id, its name, or its folder [default: the
+    /// newest earlier run of all cases of the same sets, else the one before]
+    pub(super) first: Option<String>,
     /// The second run
     #[arg(default_value = "last")]
     pub(super) second: String,
@@ -60,10 +60,15 @@ impl CliCommand for CompareArgs {
 pub(super) fn compare(args: CompareArgs) -> anyhow::Result<Exit> {
     let workspace = Workspace::open(&args.folder)?;
     let side = |named: &str| compared_side(&workspace, named);
-    let (first, second) = (side(&args.first)?, side(&args.second)?);
+    let second = side(&args.second)?;
+    let named = match args.first {
+        Some(named) => named,
+        None => predecessor_id(&workspace, &second.state.plan.run_id)?,
+    };
+    let first = side(&named)?;
     let (before, after) = (&first.state, &second.state);
     if before.plan.run_id == after.plan.run_id {
-        bail!("{} and {} are the same run", args.first, args.second);
+        bail!("{named} and {} are the same run", args.second);
     }
     let turns = (before.plan.options.turn, after.plan.options.turn);
     if turns.0 != turns.1 {

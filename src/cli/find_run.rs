@@ -2,7 +2,7 @@
 
 use anyhow::{Context, bail};
 use evaltrail_core::domain::did_you_mean;
-use evaltrail_engine::history::{History, RunSummary};
+use evaltrail_engine::history::{History, RunSummary, predecessor};
 use evaltrail_engine::report::shell_word;
 use evaltrail_engine::runner::{history_of, load_past_run};
 use evaltrail_engine::store::{LoadedRun, RunKey, load_run};
@@ -56,6 +56,21 @@ pub(super) fn find_run(workspace: &Workspace, named: &str) -> anyhow::Result<Loa
     }
 }
 
+/// The id of the run with which a run is compared unless another one is named. Errors: there is none.
+pub(super) fn predecessor_id(workspace: &Workspace, run_id: &str) -> anyhow::Result<String> {
+    let history = history_of(workspace);
+    let position = history.runs.iter().position(|run| run.run_id == run_id);
+    let found = position.and_then(|at| {
+        let (newer, earlier) = history.runs.split_at(at + 1);
+        predecessor(newer.last()?, earlier.iter())
+    });
+    found.map(|run| run.run_id.clone()).context(NO_PREVIOUS_RUN)
+}
+
+/// Why there is nothing to compare with.
+const NO_PREVIOUS_RUN: &str =
+    "there is no run before the last one; `evaltrail run` makes another one";
+
 fn signed(run: LoadedRun) -> anyhow::Result<LoadedRun> {
     if !run.is_signed {
         bail!(
@@ -77,11 +92,7 @@ fn run_named<'a>(history: &'a History, named: &str) -> anyhow::Result<&'a RunSum
                     false => "all runs here are foreign (not signed with your key)",
                     true => "nothing has been run here yet",
                 })?;
-            let previous = || {
-                usable().nth(1).context(
-                    "there is no run before the last one; `evaltrail run` makes another one",
-                )
-            };
+            let previous = || usable().nth(1).context(NO_PREVIOUS_RUN);
             if named == "last" {
                 Ok(last)
             } else {

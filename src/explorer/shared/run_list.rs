@@ -1,7 +1,7 @@
 //! State of the screen of runs.
 
 use crate::explorer::shared::ticket::Ticket;
-use evaltrail_engine::history::{History, RunSummary};
+use evaltrail_engine::history::{History, RunSummary, predecessor};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -90,8 +90,7 @@ impl RunsState {
             && history.is_some_and(|history| history.baseline.as_ref() == Some(&run.run_id))
     }
 
-    /// The run that is compared with the one under the cursor: the marked one, else the run before it, unless it is
-    /// foreign.
+    /// The run that is compared with the one under the cursor: the marked one, else its [`predecessor`].
     pub fn first_of_comparison(&self) -> Option<&RunSummary> {
         let history = self.history.as_ref()?;
         if let Some(marked) = &self.marked {
@@ -99,13 +98,6 @@ impl RunsState {
         }
         let second = self.selected()?;
         let earlier = self.rows.get(self.cursor + 1..)?;
-        let usable = || {
-            let runs = earlier.iter().map(|at| &history.runs[*at]);
-            runs.filter(|run| run.is_usable() && run.turn == second.turn)
-        };
-        // A run of one set says little about a run of all sets, and the other way round.
-        let (count, keys) = (second.set_count(), second.set_keys());
-        let has_same_sets = |run: &&RunSummary| run.set_count() == count && run.set_keys() == keys;
-        usable().find(has_same_sets).or_else(|| usable().next())
+        predecessor(second, earlier.iter().map(|at| &history.runs[*at]))
     }
 }
