@@ -3,10 +3,10 @@
 use super::output::{print_note, print_patch};
 use super::write::make_asking;
 use anyhow::{Context, bail};
-use evaltrail_core::domain::{EvalCase, SessionInput, set_id_error};
+use evaltrail_core::domain::{EvalCase, SessionInput, counted, set_id_error};
 use evaltrail_core::formats::{SetFile, append_cases, blank_set, created, unified};
 use evaltrail_engine::store::{FileAction, FileEdit};
-use evaltrail_engine::workspace::{SetPath, Workspace, open_set};
+use evaltrail_engine::workspace::{SetPath, Workspace, app_of_first_case, has_agent, open_set};
 use std::path::{Path, PathBuf};
 
 /// The file that cases are added to.
@@ -61,6 +61,9 @@ impl CaptureFile {
         dry_run: bool,
     ) -> anyhow::Result<bool> {
         let change = append_cases(&self.file, cases)?;
+        if let Some(words) = self.missing_app(cases) {
+            print_note(&words);
+        }
         let text = self.file.text();
         if dry_run {
             print_patch(&match self.is_new {
@@ -80,6 +83,27 @@ impl CaptureFile {
         let done = make_asking(&self.workspace.root, words, &jobs)?;
         done.note.iter().for_each(|note| print_note(note));
         Ok(true)
+    }
+
+    /// What to say about new cases of which nothing tells the agent; `None` if there are none.
+    fn missing_app(&self, cases: &[EvalCase]) -> Option<String> {
+        let app_of = |case: &EvalCase| {
+            let app = case
+                .session_input
+                .as_ref()
+                .map(|input| input.app_name.clone());
+            app.filter(|app| !app.is_empty())
+        };
+        let without = cases.iter().filter(|case| app_of(case).is_none()).count();
+        let app = app_of_first_case(&self.file).filter(|app| !app.is_empty());
+        let app = app.or_else(|| cases.iter().find_map(app_of));
+        let is_known = has_agent(&self.workspace, &self.set, app.as_deref());
+        (without > 0 && !is_known).then(|| {
+            format!(
+                "{} without an application, so that `evaltrail run` needs --agent: the recording names none, --app NAME sets it",
+                counted(without, "case")
+            )
+        })
     }
 }
 
@@ -126,5 +150,33 @@ pub(super) fn session_input(
             ..SessionInput::default()
         }),
         (found, None) => found,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cases_without_application_are_reported() -> anyhow::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let target = || CaptureFile::open_with_folder(folder.path().join("new.evalset.json"));
+        let case = |app: Option<&str>| EvalCase {
+            session_input: session_input(None, app),
+            ..EvalCase::default()
+        };
+        let words = target()?.missing_app(&[case(None), case(Some("dice"))]);
+        assert!(
+            words.as_ref().is_some_and(
+                |words| words.starts_with("1 case without") && words.contains("--app NAME")
+            ),
+            "{words:?}"
+        );
+        assert_eq!(target()?.missing_app(&[case(Some("dice"))]), None);
+        // The only agent runs it.
+        std::fs::create_dir(folder.path().join("dice"))?;
+        std::fs::write(folder.path().join("dice/agent.py"), "root_agent = 1")?;
+        assert_eq!(target()?.missing_app(&[case(None)]), None);
+        Ok(())
     }
 }

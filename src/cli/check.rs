@@ -4,7 +4,8 @@ use super::Exit;
 use super::addresses::copy_at;
 use super::args::ColorWhen;
 use super::malformed::{excerpt_of, readable_text};
-use super::output::{paint, print_line};
+use super::output::{paint, print_line, print_note};
+use super::paths::adk_results_text;
 use super::subcommand::CliCommand;
 use clap::Args;
 use evaltrail_core::domain::counted;
@@ -198,6 +199,9 @@ impl DefinedNames {
 /// With the names that their workspace defines.
 fn files_of(path: &Path, columns: &ColumnMap) -> anyhow::Result<(Vec<SetPath>, DefinedNames)> {
     let workspace = Workspace::open_with(path, columns)?;
+    if let Some(words) = adk_results_text(&workspace) {
+        print_note(&words);
+    }
     let names = DefinedNames::new(&workspace);
     let other = |path: PathBuf| SetPath::of_file(&path, &workspace.root);
     if path.is_file() {

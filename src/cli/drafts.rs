@@ -14,7 +14,7 @@ use evaltrail_core::formats::adk::write_case;
 use evaltrail_core::formats::{Draft, DraftContent, SetFile, append_cases, unified};
 use evaltrail_engine::runner::SetDrafts;
 use evaltrail_engine::store::{FileAction, FileEdit};
-use evaltrail_engine::workspace::{SetPath, Workspace, open_set, root_of};
+use evaltrail_engine::workspace::{SetPath, Workspace, named_path, open_set, root_of};
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
@@ -41,7 +41,7 @@ pub(super) struct DraftsArgs {
     #[arg(long)]
     pub(super) kept: bool,
     /// Drop the drafts, for this reason
-    #[arg(long, value_name = "REASON")]
+    #[arg(long, value_name = "REASON", value_parser = parse_reason)]
     pub(super) drop: Option<String>,
     /// Print the drafts as JSON
     #[arg(long, conflicts_with_all = ["accept", "drop"])]
@@ -49,6 +49,14 @@ pub(super) struct DraftsArgs {
     /// Show what --accept or --drop would change, without writing
     #[arg(long)]
     pub(super) dry_run: bool,
+}
+
+/// The reason why drafts are dropped: a text.
+fn parse_reason(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("say why: it is kept with the draft".into()),
+        reason => Ok(reason.to_string()),
+    }
 }
 
 impl CliCommand for DraftsArgs {
@@ -89,6 +97,8 @@ pub(super) struct OpenDrafts {
 
 impl OpenDrafts {
     pub(super) fn open(set_file: &Path) -> anyhow::Result<OpenDrafts> {
+        // A missing path is answered with a similar one.
+        named_path(set_file).with_context(|| set_file.display().to_string())?;
         if !set_file.is_file() {
             bail!("{}: name the file of a set", set_file.display());
         }
@@ -264,4 +274,15 @@ fn drop_drafts(
     )?;
     print_note(&format!("{what} dropped"));
     Ok(Exit::Success)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_reason_is_refused() {
+        assert!(parse_reason("").is_err() && parse_reason(" \t").is_err());
+        assert_eq!(parse_reason(" never empty "), Ok("never empty".into()));
+    }
 }

@@ -72,6 +72,20 @@ pub(super) fn is_counted_change(
     (counts(FailOn::Broke) && (broke > 0 || fell)) || (counts(FailOn::Removed) && removed > 0)
 }
 
+/// Those of the metrics of `--metric` that attempts were scored with, and that have a value in no case.
+pub(super) fn metrics_without_value<'a>(state: &RunState, named: &'a [String]) -> Vec<&'a str> {
+    let has_result = |name: &str, with_score: bool| {
+        state.finished.iter().any(|attempt| {
+            let mut metrics = attempt.metrics.iter();
+            metrics.any(|one| one.metric == name && (!with_score || one.score.is_some()))
+        })
+    };
+    let names = named.iter().map(String::as_str);
+    names
+        .filter(|name| has_result(name, false) && !has_result(name, true))
+        .collect()
+}
+
 pub(super) fn exit_of(
     state: &RunState,
     tolerated: &AllowedFailures,

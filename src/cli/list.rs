@@ -4,22 +4,21 @@ use super::Exit;
 use super::addresses::copy_target;
 use super::args::ColorWhen;
 use super::output::{json_output, paint, print_line, print_note};
-use super::paths::{CasePath, parse_target};
+use super::paths::{CasePath, adk_results_text, no_sets_text, parse_target};
+use super::result_text::{count_other_in_adk, has_mixed_criteria, newest_of_adk, result_text};
 use super::subcommand::CliCommand;
 use clap::Args;
 use evaltrail_core::domain::{InMemory, Status, clean_line, did_you_mean};
 use evaltrail_core::formats::ColumnMap;
 use evaltrail_core::formats::SetFile;
-use evaltrail_engine::history::{
-    CaseResult, History, PastResult, PastResults, RunSource, case_results,
-};
+use evaltrail_engine::history::{CaseResult, History, PastResult, PastResults, case_results};
 use evaltrail_engine::report::Paint;
 use evaltrail_engine::runner::{history_of, past_results, unreadable_text};
 use evaltrail_engine::workspace::{
     OpenSet, SetPath, SetProblem, Workspace, named_path, open_full_set, read_notes,
 };
 use serde_json::{Value, json};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 use std::path::Path;
 use unicode_width::UnicodeWidthStr;
@@ -143,10 +142,12 @@ fn list_sets(
             }
         }
     }
-    if workspace.sets.is_empty() {
-        print_line(
-            "no eval sets here; evaltrail looks for *.evalset.json, *.test.json and data sets (.jsonl, .csv, .json)",
-        );
+    match adk_results_text(workspace) {
+        _ if workspace.sets.is_empty() => {
+            print_line(&no_sets_text(workspace));
+        }
+        Some(words) => print_note(&words),
+        None => {}
     }
 }
 
@@ -278,6 +279,7 @@ fn list_json(
         "agents": of_adk.chain(configured).collect::<Vec<_>>(),
         "sets": sets.collect::<Vec<_>>(),
         "unreadable": unreadable.collect::<Vec<_>>(),
+        "adk_results": workspace.adk_results.len(),
     });
     let mut out = json_output();
     serde_json::to_writer_pretty(&mut out, &list)?;
@@ -316,6 +318,7 @@ fn set_json(
         "not_evaluated": count(Status::NotEvaluated),
         "not_run": file.len().saturating_sub(results.len()),
         "edited_since": results.iter().filter(|result| result.edited).count(),
+        "other_status_in_adk": count_other_in_adk(&results, file),
         "foreign": results.iter().filter(|result| result.is_foreign()).count(),
         "runs": runs,
         "different_criteria": has_mixed_criteria(history, set, &results),
@@ -345,21 +348,6 @@ fn set_json(
     listed
 }
 
-fn newest_of_adk(history: &History, agent: &Path) -> Option<String> {
-    let mut of_agent = history.runs.iter().filter_map(|run| match &run.source {
-        RunSource::Adk {
-            app_dir, set_id, ..
-        } if app_dir == agent => Some((run, set_id)),
-        _ => None,
-    });
-    let (run, set_id) = of_agent.next()?;
-    let set_id = clean_line(set_id);
-    Some(format!(
-        "newest ADK result: {set_id} with {}/{} passed",
-        run.totals.passed, run.attempts
-    ))
-}
-
 fn list_set(
     set: &SetPath,
     open: &OpenSet,
@@ -374,7 +362,7 @@ fn list_set(
     let results = case_results((&open.file, Some(&open.digest)), &set.path, &notes, past);
     let count = file.len();
     let cases_word = if count == 1 { "case " } else { "cases" };
-    let words = result_text(&results, count, has_mixed_criteria(history, set, &results));
+    let words = result_text(&results, file, has_mixed_criteria(history, set, &results));
     print_line(&format!(
         "  {}  {count:>width$} {cases_word}  {}",
         pad_to_width(&set.shown, widths.name),
@@ -416,69 +404,4 @@ fn list_set(
             ));
         }
     }
-}
-
-/// Whether the results are from runs with different criteria, as far as the runs are known.
-fn has_mixed_criteria(history: &History, set: &SetPath, results: &[CaseResult]) -> bool {
-    let runs: HashSet<&str> = results
-        .iter()
-        .map(|result| result.run.id.as_str())
-        .collect();
-    let mut summaries = history
-        .runs
-        .iter()
-        .filter(|run| runs.contains(run.run_id.as_str()));
-    let Some(first) = summaries.next() else {
-        return false;
-    };
-    summaries.any(|run| run.has_other_criteria(first, &set.path))
-}
-
-/// The number of cases that passed, with notes: cases without a result or edited since, foreign runs, several runs.
-fn result_text(results: &[CaseResult], count: usize, has_mixed_criteria: bool) -> String {
-    if results.is_empty() {
-        return "not run".into();
-    }
-    let passed = results
-        .iter()
-        .filter(|result| result.status() == Status::Passed)
-        .count();
-    let is_only_scored = |result: &&CaseResult| {
-        result
-            .attempts
-            .iter()
-            .all(|attempt| attempt.is_only_scored())
-    };
-    let scored = results.iter().filter(is_only_scored).count();
-    let mut words = match scored == results.len() {
-        true => format!("{scored} scored, no threshold"),
-        false => format!("{passed}/{} passed", results.len()),
-    };
-    let mut note = |count: usize, what: &str| {
-        if count > 0 {
-            words.push_str(&format!(", {count} {what}"));
-        }
-    };
-    note(count.saturating_sub(results.len()), "not run");
-    note(
-        results.iter().filter(|result| result.is_foreign()).count(),
-        "of a foreign run (not recorded by you)",
-    );
-    note(
-        results.iter().filter(|result| result.edited).count(),
-        "edited since and re-evaluated",
-    );
-    let runs: HashSet<&str> = results
-        .iter()
-        .map(|result| result.run.id.as_str())
-        .collect();
-    if runs.len() > 1 {
-        words.push_str(&format!("; from {} runs", runs.len()));
-        words.push_str(if has_mixed_criteria {
-            " with different criteria"
-        } else {
-            ""
-        });
-    }
-    words
 }

@@ -44,6 +44,7 @@ mod program;
 mod progress;
 mod push;
 mod rerun;
+mod result_text;
 mod run;
 mod run_args;
 mod run_commands;

@@ -6,8 +6,9 @@ use super::output::print_note;
 use super::program::program;
 use anyhow::{Context, bail};
 use evaltrail_core::domain::stored_path::path_below;
-use evaltrail_core::domain::{clean_line, most_similar};
+use evaltrail_core::domain::{clean_line, counted, most_similar};
 use evaltrail_core::formats::ColumnMap;
+use evaltrail_core::formats::adk::app_of_result;
 use evaltrail_engine::report::shell_word;
 use evaltrail_engine::runner::Selection;
 use evaltrail_engine::store::read_text_file;
@@ -162,10 +163,7 @@ pub(super) fn open_targets(
             opened.sets.iter().partition(|set| set.is_unknown_data);
         print_unknown(&unknown);
         if known.is_empty() {
-            bail!(
-                "{}: no eval sets here; evaltrail looks for *.evalset.json, *.test.json and data sets (.jsonl, .csv, .json)",
-                target.path.display()
-            );
+            bail!("{}: {}", target.path.display(), no_sets_text(&opened));
         }
         let meant = choose_sets(&known, target.path.is_dir(), saved);
         print_left_out(&known, &meant, saved);
@@ -194,6 +192,43 @@ pub(super) fn open_targets(
         }
     }
     Ok((workspace, selections))
+}
+
+/// The message for a folder without eval sets.
+pub(super) fn no_sets_text(workspace: &Workspace) -> String {
+    let results = adk_results_text(workspace);
+    format!(
+        "no eval sets here; evaltrail looks for *.evalset.json, *.test.json and data sets (.jsonl, .csv, .json){}",
+        results
+            .map(|words| format!("; {words}"))
+            .unwrap_or_default()
+    )
+}
+
+/// How many results of ADK are in the opened folder, and where they belong. `None` if there are none, or if they are read with
+/// the sets beside them.
+pub(super) fn adk_results_text(workspace: &Workspace) -> Option<String> {
+    let app_of = |result: &PathBuf| {
+        let app = app_of_result(result)?;
+        workspace.agents.iter().find(|agent| agent.path == app)
+    };
+    let results = &workspace.adk_results;
+    let elsewhere = results.iter().filter(|result| app_of(result).is_none());
+    match (elsewhere.count(), results.first().and_then(app_of)) {
+        (0, Some(agent)) => workspace.sets.is_empty().then(|| {
+            let folder = match workspace_argument(&agent.path) {
+                inside if inside == "." => path_word(&agent.path),
+                folder => folder,
+            };
+            let count = counted(results.len(), "result");
+            format!("{count} of ADK, read with the agent in {folder} (`evaltrail runs {folder}`)")
+        }),
+        (0, None) => None,
+        (count, _) => Some(format!(
+            "{} of ADK not read: results are read from <agent folder>/.adk/eval_history",
+            counted(count, "result")
+        )),
+    }
 }
 
 /// Prints which files of a folder look like data and are not read.

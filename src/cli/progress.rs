@@ -2,7 +2,7 @@
 
 use super::output::print_line;
 use evaltrail_core::domain::{EndedAttempt, Progress, RunState, Status, clean_line};
-use evaltrail_engine::report::{Paint, Verbosity, attempt_line, reason_lines, turn_lines};
+use evaltrail_engine::report::{Paint, Verbosity, attempt_line, score_lines, turn_lines};
 use std::io::{self, IsTerminal, Write};
 
 pub(super) struct Reporter {
@@ -39,7 +39,7 @@ impl Reporter {
             self.erase();
             let mut lines = attempt_line(state, attempt, self.paint);
             if self.verbosity == Verbosity::Verbose {
-                lines += &reason_lines(attempt, self.paint);
+                lines += &score_lines(attempt, self.paint);
                 lines += &match attempt.read() {
                     Ok(whole) => turn_lines(&whole, self.paint),
                     Err(why) => format!("\n      the turns cannot be read: {}", clean_line(&why)),

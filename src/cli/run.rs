@@ -1,7 +1,9 @@
 //! `evaltrail run` and `evaltrail score`: a run from its preparation to the exit code.
 
 use super::args::{CaseArgs, RunArgs, ScoreArgs};
-use super::exit_code::{AllowedFailures, baseline, exit_of, failures_by_gate, is_counted_change};
+use super::exit_code::{
+    AllowedFailures, baseline, exit_of, failures_by_gate, is_counted_change, metrics_without_value,
+};
 use super::live_run::run_to_completion;
 use super::malformed::print_malformed;
 use super::output::{print_line, print_note};
@@ -259,7 +261,18 @@ fn conclude(
             counted(failed, what)
         ));
     }
-    exit_of(state, &tolerated, interrupted, bad_input)
+    let exit = exit_of(state, &tolerated, interrupted, bad_input);
+    let without_value = metrics_without_value(state, &cases.metric);
+    for name in &without_value {
+        print_note(&format!(
+            "--metric {}: no case has a value, so the run is not successful",
+            clean_line(name)
+        ));
+    }
+    match exit {
+        Exit::Success if !without_value.is_empty() => Exit::Failures,
+        exit => exit,
+    }
 }
 
 /// Asks about what the run would start and contact, and about keys. Returns whether it may run.

@@ -10,7 +10,7 @@ use evaltrail_core::domain::{JudgeSpec, Query, RunOptions, Shard, ShardBy};
 use evaltrail_core::formats::adk::read_initial_session;
 use evaltrail_engine::config::{ShardChoice, job_of_environment, shard_of_environment};
 use evaltrail_engine::runner::{Request, Selection};
-use evaltrail_engine::workspace::{Workspace, read_text};
+use evaltrail_engine::workspace::{Workspace, named_path, read_text};
 use std::sync::Arc;
 
 /// The workspace of the arguments and the selected cases. With `saved`, their saved responses are scored.
@@ -50,7 +50,9 @@ pub(super) fn request(
 ) -> anyhow::Result<Request> {
     if let Some(config) = cases.config.as_deref().filter(|config| !config.is_file()) {
         // ADK would silently use its defaults here.
-        anyhow::bail!("--config {}: there is no such file", config.display());
+        let named = format!("--config {}", config.display());
+        named_path(config).context(named.clone())?;
+        anyhow::bail!("{named}: it is no file");
     }
     Ok(Request {
         selections,

@@ -221,6 +221,49 @@ fn unrecorded_parts_of_a_result_are_not_edited() {
         0
     );
     assert_eq!(desk.listed("pay")["status"], "failed");
+    // ADK does not compare the state.
+    let listed = text(&desk.evaltrail(&["list", "."]));
+    assert!(
+        listed.contains("1/4 passed, 1 with another status in ADK"),
+        "{listed}"
+    );
+}
+
+/// A folder with nothing but results is not empty, and says where results are read.
+#[test]
+fn results_elsewhere_are_counted() {
+    let desk = Desk::new();
+    let id = desk.adk_ran(1000.5, &results(true, &exact()));
+    let history = desk.path().join("desk/.adk/eval_history");
+    let result = format!("{id}.evalset_result.json");
+    let own = text(&desk.evaltrail(&["list", "desk/.adk/eval_history"]));
+    assert!(
+        own.contains("1 result of ADK, read with the agent in desk (`evaltrail runs desk`)"),
+        "{own}"
+    );
+    let ran = desk.evaltrail(&["score", &format!("desk/.adk/eval_history/{result}")]);
+    let agent = dunce::canonicalize(desk.path().join("desk")).unwrap();
+    let folder = format!("open the folder of its agent: {}", agent.display());
+    assert!(both(&ran).contains(&folder), "{}", both(&ran));
+    desk.write("copies/x.txt", "");
+    std::fs::copy(
+        history.join(&result),
+        desk.path().join("copies").join(&result),
+    )
+    .unwrap();
+    let listed = both(&desk.evaltrail(&["list", "copies"]));
+    let read_from = "results are read from <agent folder>/.adk/eval_history";
+    assert!(
+        listed.contains("no eval sets here") && listed.contains(read_from),
+        "{listed}"
+    );
+    assert!(listed.contains("1 result of ADK not read"), "{listed}");
+    assert_eq!(desk.json(&["list", "copies", "--json"])["adk_results"], 1);
+    let checked = both(&desk.evaltrail(&["check", &format!("copies/{result}")]));
+    assert!(
+        checked.contains("a result of ADK and not an eval set") && checked.contains("1 warning"),
+        "{checked}"
+    );
 }
 
 #[test]

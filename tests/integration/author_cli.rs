@@ -609,6 +609,11 @@ fn conversations_that_add_coverage_are_captured() {
         ),
         "{written}"
     );
+    assert!(
+        written.contains("2 cases without an application")
+            && written.contains("--app NAME sets it"),
+        "{written}"
+    );
     // What is added to two cases is not what is added to none.
     let more = best("50", &[]);
     assert!(

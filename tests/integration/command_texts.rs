@@ -13,8 +13,8 @@ const FILTERS: [(&str, &str); 9] = [
     (r"\b\d+\.\d+s\b", "[time]"),
     (r"(?m)^latency_in_seconds .*\n", ""),
     (
-        r"(?m)^invocation_duration_v1 .*$",
-        "invocation_duration_v1 [times]",
+        r"(?m)^( *)invocation_duration_v1 .*$",
+        "${1}invocation_duration_v1 [times]",
     ),
     (r"\(p [0-9.]+", "(p [p]"),
     (r"  +\d+\.\d  (\d+ sets?|garden)", "  [seconds]  $1"),
@@ -78,6 +78,34 @@ fn run_prints_each_reason_once() {
         assert_snapshot!("command_compare", sample.run("compare"));
         assert_snapshot!("command_run_verbose", sample.run("run garden/weekend.evalset.json:evening_plan --trust -v"));
     });
+}
+
+/// A metric that was asked for and could not be computed is said in every mode, and is not a success.
+#[test]
+fn metric_without_any_value_fails_run() {
+    let sample = Sample::new();
+    let line = "run garden/weekend.evalset.json:greeting --trust --metric hallucinations_v1 --judge openai/x";
+    let why = "openai/x needs a key: set OPENAI_API_KEY";
+    let quiet = sample.run(&format!("{line} -q"));
+    for words in [
+        &format!("\nhallucinations_v1: not evaluated in 1 of 1 case: {why}\n"),
+        "1 passed",
+        "--metric hallucinations_v1: no case has a value",
+        "exit code 1",
+    ] {
+        assert!(quiet.contains(words), "{words}: {quiet}");
+    }
+    let normal = sample.run(line);
+    let row = |metric: &str| normal.lines().find(|line| line.starts_with(metric));
+    assert!(
+        row("hallucinations_v1 ").is_some_and(|row| row.ends_with(why)),
+        "{normal}"
+    );
+    assert!(
+        row("tool_trajectory_avg_score ").is_some(),
+        "what decides is there: {normal}"
+    );
+    assert!(!normal.contains("not evaluated in"), "{normal}");
 }
 
 /// The example of docs/coverage.md.

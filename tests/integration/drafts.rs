@@ -122,6 +122,29 @@ fn drafts_are_beside_the_set_until_accepted() {
 
 /// A draft is about its source as it was, and its id is free when it is accepted.
 #[test]
+fn missing_set_is_answered_with_similar_name() {
+    let work = Work::new();
+    let set = work.set();
+    let missing = set.with_file_name("waterin.evalset.json");
+    for command in ["generate", "drafts"] {
+        let ran = work.run(&[command, &missing.display().to_string()]);
+        assert_eq!(ran.status.code(), Some(2), "{command}");
+        let words = both(&ran);
+        let meant = format!(
+            "there is no such file or folder; did you mean {}?",
+            set.display()
+        );
+        assert!(words.contains(&meant), "{command}: {words}");
+    }
+    let folder = set.parent().unwrap().display().to_string();
+    let ran = both(&work.run(&["drafts", &folder]));
+    assert!(ran.contains("name the file of a set"), "{ran}");
+    let ran = work.run(&["drafts", &work.target("x"), "--drop", " "]);
+    assert_eq!(ran.status.code(), Some(2));
+    assert!(both(&ran).contains("say why"), "{}", both(&ran));
+}
+
+#[test]
 fn stale_drafts_and_taken_ids_are_refused() {
     let work = Work::new();
     let ids = ["water_tomatoes", "beans_are_wet"].join(",");
@@ -196,7 +219,12 @@ fn explorer_derives_and_accepts_drafts() {
     terminal.keys("\r");
     terminal.wait_for("19 drafts   enter add");
     terminal.keys("\t");
+    terminal.wait_for("reason to drop");
+    terminal.keys("\r");
+    terminal.wait_for("say why");
+    terminal.keys("asks for nothing\r");
     terminal.wait_for("drop the draft");
+    terminal.wait_for("dropped: asks for nothing");
     terminal.keys("\r");
     terminal.wait_for("18 drafts   enter add");
     terminal.keys("\x1b");
@@ -208,6 +236,8 @@ fn explorer_derives_and_accepts_drafts() {
         .collect();
     assert_eq!(states.iter().filter(|is_case| **is_case).count(), 18);
     assert_eq!(states.len(), 19);
+    let reason = |draft: &Value| draft["dropped"] == "asks for nothing";
+    assert!(work.drafts().iter().any(reason));
     assert!(work.set_text().contains("evaltrail_generated"));
 }
 

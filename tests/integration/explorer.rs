@@ -5,6 +5,7 @@ use crate::common::past::past;
 use crate::common::root;
 use evaltrail::explorer::Proposal;
 use evaltrail::explorer::app::palette::Palette;
+use evaltrail::explorer::dialogs::filter::FilterLine;
 use evaltrail::explorer::dialogs::jump::CaseFinder;
 use evaltrail::explorer::dialogs::messages::MessageLog;
 use evaltrail::explorer::dialogs::run_options::RunOptionsForm;
@@ -2086,4 +2087,235 @@ fn new_chat_with_unsaved_turns_asks_first() {
         (chat.number, chat.turns.len(), &chat.session.state["a"]),
         (number + 1, 0, &2.into())
     );
+}
+
+/// A run of the first case in which the agent did this, with its status; the run screen is shown at 80x24.
+fn ended_with(status: Status, change: impl FnOnce(&Model, &mut Attempt)) -> Model {
+    let mut model = sample();
+    update(&mut model, Msg::Resize(80, 24));
+    let state = run_state(&model, 1);
+    update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
+    let RunEvent::Finished(attempt) = ended(0, status) else {
+        unreachable!()
+    };
+    let mut attempt = (*attempt.read().unwrap()).clone();
+    change(&model, &mut attempt);
+    let events = vec![finished(attempt), RunEvent::Ended { duration_s: 1.0 }];
+    update(&mut model, Msg::Run(RunMsg::Events(events)));
+    model
+}
+
+/// The expected turns of the first case, and the same with another response.
+fn another_response(model: &Model, attempt: &mut Attempt) {
+    let case = model.file(0).unwrap().case(0).unwrap();
+    let mut actual = case.turns().to_vec();
+    actual[0].final_response = Some(Content::text("model", "something else"));
+    attempt.expected = case.turns().to_vec().into();
+    attempt.actual = actual.into();
+}
+
+/// Each metric that failed has a line while the comparison leaves rows; the others are counted.
+#[test]
+fn failed_metrics_take_rows_nothing_else_needs() {
+    let fail = |count: usize| {
+        let mut model = ended_with(Status::Failed, |_, attempt| {
+            let failed = |at: usize| {
+                let why = format!("reason number {at} of the metric");
+                let criterion = Criterion::new(&format!("metric_{at}"), Some(0.5));
+                unscored(&criterion, 1, Status::Failed, &why)
+            };
+            attempt.metrics = (0..count).map(failed).collect();
+        });
+        press(&mut model, "q n enter");
+        screen_text(&model)
+    };
+    let two = fail(2);
+    for at in 0..2 {
+        let why = format!("reason number {at} of the metric");
+        assert!(two.contains(&why), "{why}: {two}");
+    }
+    let many = fail(40);
+    assert!(many.contains("more fail"), "{many}");
+    assert!(many.contains("(4 all metrics)"), "{many}");
+}
+
+/// Where there is no preview, the border of the run screen has the whole reason of the row under the cursor.
+#[test]
+fn run_screen_shows_whole_reason_in_border() {
+    let why = "the connection was refused after three tries in thirty seconds";
+    let model = ended_with(Status::Errored, |_, attempt| {
+        attempt.error = Some(why.into());
+    });
+    let shown = screen_text(&model);
+    let is_border = |line: &&str| line.starts_with('╰') && line.contains(why);
+    assert!(shown.lines().any(|line| is_border(&line)), "{shown}");
+}
+
+/// The position among the failing cases is shortened before it gives way to the attempts.
+#[test]
+fn position_stays_beside_many_attempts() {
+    let title = |attempts: u32| {
+        let mut model = with_run(&[Status::Failed]);
+        update(&mut model, Msg::Resize(80, 24));
+        let before = model.view.outcomes.get(case(0, 0)).unwrap().attempts[0].clone();
+        let run = Arc::new(RunRef {
+            id: "r2".into(),
+            started: String::new(),
+            by: RunBy::Evaltrail,
+        });
+        for number in 1..=attempts {
+            let mut attempt = (*before.read().unwrap()).clone();
+            attempt.key.attempt = number;
+            let attempt = Arc::new(EndedAttempt::unrecorded(attempt));
+            model.view.outcomes.add(case(0, 0), &run, attempt);
+        }
+        press(&mut model, "n enter");
+        screen_text(&model).lines().next().unwrap().to_string()
+    };
+    let (two, six) = (title(2), title(6));
+    assert!(two.contains("1 of 1 failing  n N"), "{two}");
+    assert!(six.contains("1/1") && six.contains("✗ failed"), "{six}");
+}
+
+/// In a list without a preview, the key opens the case and proposes, as on the run screen.
+#[test]
+fn accept_in_small_list_opens_the_case() {
+    let mut model = ended_with(Status::Failed, another_response);
+    press(&mut model, "q n a");
+    let proposal = model.dialog::<Proposal>();
+    let words = proposal.map(|proposal| proposal.words.clone());
+    assert!(
+        words
+            .as_ref()
+            .is_some_and(|words| words.contains("the response")),
+        "{words:?} {:?}",
+        model.notice
+    );
+    assert!(model.open_case().is_some());
+}
+
+#[test]
+fn hints_leave_out_what_cannot_be_accepted() {
+    let mut errored = ended_with(Status::Errored, |model, attempt| {
+        another_response(model, attempt);
+        attempt.error = Some("refused".into());
+    });
+    press(&mut errored, "q");
+    for size in [(80, 24), (140, 40)] {
+        update(&mut errored, Msg::Resize(size.0, size.1));
+        let shown = screen_text(&errored);
+        let hints = shown.lines().rev().take(2).collect::<String>();
+        assert!(!hints.contains("accept"), "{shown}");
+    }
+    // The comparison in the preview shows that nothing differs.
+    let mut identical = ended_with(Status::Passed, |model, attempt| {
+        another_response(model, attempt);
+        attempt.actual = attempt.expected.clone();
+    });
+    press(&mut identical, "q");
+    update(&mut identical, Msg::Resize(140, 40));
+    let shown = screen_text(&identical);
+    let hints = shown.lines().rev().take(2).collect::<String>();
+    assert!(!hints.contains("accept"), "{shown}");
+}
+
+/// A notice about the position is hidden at the next key, although there was no time to read it.
+#[test]
+fn notice_about_position_goes_with_the_next_key() {
+    let is_wrapped = |model: &Model| {
+        let notice = model.notice.as_ref();
+        notice.is_some_and(|notice| notice.text.starts_with("no further"))
+    };
+    let mut model = with_run(&[Status::Failed, Status::Passed, Status::Failed]);
+    let has_wrapped = (0..4).any(|_| {
+        press(&mut model, "n");
+        is_wrapped(&model)
+    });
+    assert!(has_wrapped, "{:?}", model.notice);
+    press(&mut model, "n");
+    assert!(!is_wrapped(&model));
+}
+
+#[test]
+fn help_begins_with_keys_of_the_screen() {
+    let mut model = with_run(&[Status::Failed]);
+    update(&mut model, Msg::Resize(80, 24));
+    press(&mut model, "n enter ?");
+    let shown = screen_text(&model);
+    let first: String = shown.lines().take(4).collect();
+    assert!(first.contains("This screen"), "{shown}");
+    assert!(shown.contains("next failing"), "{shown}");
+    assert!(!shown.contains("cancel all"), "{shown}");
+}
+
+#[test]
+fn repeated_tab_goes_to_the_next_completion() {
+    let mut model = sample();
+    press(&mut model, "/ t");
+    let mut complete = || {
+        press(&mut model, "tab");
+        let line = model.dialog::<FilterLine>().unwrap();
+        line.input.value().to_string()
+    };
+    let completed: Vec<String> = (0..4).map(|_| complete()).collect();
+    assert_eq!(completed, ["tool:", "tag:", "turns:", "tool:"]);
+}
+
+#[test]
+fn repeating_has_a_hint_on_wide_screens() {
+    let mut model = with_run(&[Status::Failed]);
+    update(&mut model, Msg::Resize(140, 40));
+    for keys in ["esc", "L"] {
+        press(&mut model, keys);
+        let shown = screen_text(&model);
+        assert!(shown.contains("K repeat failing"), "{keys}: {shown}");
+    }
+}
+
+/// Text from an earlier run is selected: what is typed replaces it, and a cursor key edits it.
+#[test]
+fn text_of_an_entered_option_is_selected() {
+    let mut model = sample();
+    let mut judge = |keys: &str, text: &str| {
+        press(&mut model, "O down down down down");
+        press(&mut model, keys);
+        type_text(&mut model, text);
+        press(&mut model, "enter");
+        model.run_overrides.judge.clone()
+    };
+    assert_eq!(judge("", "foo").as_deref(), Some("foo"));
+    assert_eq!(judge("", "bar").as_deref(), Some("bar"));
+    assert_eq!(judge("left", "x").as_deref(), Some("baxr"));
+    assert_eq!(judge("backspace", ""), None);
+}
+
+#[test]
+fn long_error_of_run_options_is_wrapped() {
+    let mut model = sample();
+    update(&mut model, Msg::Resize(80, 24));
+    press(&mut model, "O down down down down down down down");
+    type_text(&mut model, "final_response_match_v22");
+    press(&mut model, "enter");
+    let shown = screen_text(&model);
+    assert!(
+        shown.contains("there is no metric final_response_match_v22"),
+        "{shown}"
+    );
+    assert!(shown.contains("\"final_response_match_v2\"?"), "{shown}");
+}
+
+/// The columns do not depend on the page that is visible.
+#[test]
+fn columns_stay_on_every_page_of_the_list() {
+    let mut model = ended_with(Status::Errored, |_, attempt| {
+        attempt.error = Some("refused by the server".into());
+    });
+    press(&mut model, "q");
+    update(&mut model, Msg::Resize(80, 12));
+    let headings = |model: &Model| screen_text(model).lines().nth(2).unwrap().to_string();
+    press(&mut model, "home");
+    let first = headings(&model);
+    assert!(first.contains("reason"), "{first}");
+    press(&mut model, "end");
+    assert_eq!(headings(&model), first);
 }

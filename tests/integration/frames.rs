@@ -545,6 +545,22 @@ fn judges() {
     }
 }
 
+/// The keys for verdicts of people are in the hints where judges' responses are shown.
+#[test]
+fn judges_tab_has_hints_for_own_verdicts() {
+    let mut model = judged((140, 40));
+    let hints = |model: &Model| {
+        let shown = text(&frame(model, "default"));
+        shown.lines().rev().take(2).collect::<Vec<_>>().join("  ")
+    };
+    let shown = hints(&model);
+    for hint in ["m v your verdict", "m a agreement"] {
+        assert!(shown.contains(hint), "{shown}");
+    }
+    keys(&mut model, "q");
+    assert!(!hints(&model).contains("m v"), "{}", hints(&model));
+}
+
 /// The proposal, the allowed variants, the editor and the chat.
 #[test]
 fn authoring() {

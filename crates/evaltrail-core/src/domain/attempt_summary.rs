@@ -228,6 +228,20 @@ impl AttemptSummary {
         }
     }
 
+    /// Why the attempt has this cause: the explanation of the metric that the cause is about, else [`AttemptSummary::reason`].
+    pub fn reason_for(&self, cause: &Cause) -> Cow<'_, str> {
+        let (Cause::Rubric { metric: of, .. } | Cause::Other { metric: of, .. }) = cause else {
+            return self.reason();
+        };
+        let is_it = |metric: &&MetricSummary| {
+            *metric.metric == **of && metric.status == self.status && !metric.explanation.is_empty()
+        };
+        match self.metrics.iter().find(is_it) {
+            Some(metric) => metric.explanation.as_str().into(),
+            None => self.reason(),
+        }
+    }
+
     /// Whether the attempt has scores and no threshold that they are compared with.
     pub fn is_only_scored(&self) -> bool {
         let is_informational = |metric: &MetricSummary| metric.status == Status::Informational;

@@ -140,9 +140,12 @@ pub(super) fn why_not(text: &str) -> FileProblem {
         }
         Err(error) => FileProblem::syntax(text, error),
         Ok(parsed) => {
-            if parsed.value.get("eval_case_results").is_some() {
-                let found = "a result file of ADK; to view it, open the folder of its agent";
-                return FileProblem::here(text, expected, found);
+            if super::adk::is_result(&parsed.value) {
+                let found = format!(
+                    "{}; results are read from .adk/eval_history in the folder of their agent",
+                    super::adk::ADK_RESULT
+                );
+                return FileProblem::here(text, expected, &found);
             }
             let cases = parsed
                 .value

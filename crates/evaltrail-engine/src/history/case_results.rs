@@ -33,6 +33,13 @@ impl CaseResult {
         self.run.by == RunBy::Foreign
     }
 
+    /// Whether the status is another one by ADK's rules. An attempt that errored is failed there, which says the same.
+    pub fn has_other_status_in_adk(&self) -> bool {
+        self.attempts.iter().any(|attempt| {
+            attempt.status != Status::Errored && attempt.status != attempt.adk_status
+        })
+    }
+
     /// Whether other samples of a judge could change the status.
     pub fn is_unsteady(&self) -> bool {
         is_unsteady(&self.attempts, self.status())
@@ -169,4 +176,44 @@ fn not_compared(ran: &EndedAttempt, why: &str) -> EndedAttempt {
         turn: ran.turn,
         ..Attempt::blank(ran.key, &ran.eval_id)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evaltrail_core::domain::AttemptKey;
+
+    #[test]
+    fn other_status_in_adk_is_not_that_of_errors() {
+        let result_with = |status, adk_status| {
+            let key = AttemptKey {
+                case: 0,
+                attempt: 1,
+            };
+            let attempt = Attempt {
+                status,
+                adk_status,
+                ..Attempt::blank(key, "a")
+            };
+            CaseResult {
+                index: 0,
+                run: Arc::new(RunRef {
+                    id: "r".into(),
+                    started: String::new(),
+                    by: RunBy::Adk,
+                }),
+                attempts: vec![Arc::new(EndedAttempt::unrecorded(attempt))],
+                edited: false,
+            }
+        };
+        for (status, in_adk, is_other) in [
+            (Status::Failed, Status::Passed, true),
+            (Status::NotEvaluated, Status::Passed, true),
+            (Status::Passed, Status::Passed, false),
+            (Status::Errored, Status::Failed, false),
+        ] {
+            let result = result_with(status, in_adk);
+            assert_eq!(result.has_other_status_in_adk(), is_other, "{status:?}");
+        }
+    }
 }

@@ -11,7 +11,7 @@ use crate::store::{
     write_whole,
 };
 use evaltrail_core::domain::unix_seconds;
-use evaltrail_core::formats::adk::{app_history, storage_history};
+use evaltrail_core::formats::adk::{RESULT_ENDING, app_history, storage_history};
 use rayon::iter::Either;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -345,7 +345,7 @@ fn result_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
         .collect::<Result<_, _>>()?;
     let is_result = |path: &PathBuf| {
         path.file_name()
-            .is_some_and(|name| name.to_string_lossy().ends_with(".evalset_result.json"))
+            .is_some_and(|name| name.to_string_lossy().ends_with(RESULT_ENDING))
     };
     Ok(paths.into_iter().filter(is_result).collect())
 }

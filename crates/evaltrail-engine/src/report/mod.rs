@@ -16,15 +16,17 @@ mod json_steps;
 mod junit;
 mod markdown;
 mod markdown_cell;
+mod metric_table;
 mod open_command;
 mod paint;
 mod remarks;
 mod rerun;
 mod summary;
 mod turns;
+mod unscored;
 mod vertex;
 
-pub use attempt_lines::{attempt_line, reason_lines};
+pub use attempt_lines::{attempt_line, score_lines};
 pub use comparison::{ComparedRuns, started_text};
 pub use coverage::{AgentReport, coverage_html, coverage_json, coverage_markdown, coverage_text};
 pub use exported_file::{ExportedFile, export_as_named, export_name_problem};

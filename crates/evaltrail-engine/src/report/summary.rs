@@ -1,17 +1,15 @@
 //! The summary at the end of a run, for a terminal or a log.
 
-use super::attempts::titled;
 use super::failures::{
     FailedCase, ListedGroup, change_for, failed_cases, groups_headline, groups_of, listed_groups,
     percent,
 };
+use super::metric_table::metric_table;
 use super::paint::Paint;
 use super::remarks::before_reason;
+use super::unscored::unscored_lines;
 use evaltrail_core::analysis::{PassCount, RepeatedPass, RepeatedPasses, repeated_passes};
-use evaltrail_core::domain::{
-    AgentSpec, Criterion, EndedAttempt, RunState, Status, clean_line, score_text,
-};
-use evaltrail_core::metrics::{Aggregate, aggregates};
+use evaltrail_core::domain::{AgentSpec, EndedAttempt, RunState, Status, clean_line};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -111,13 +109,15 @@ pub fn run_summary(state: &RunState, style: SummaryStyle, workspace: &str, rerun
     let table = match verbosity {
         Verbosity::Quiet => String::new(),
         Verbosity::Normal | Verbosity::Verbose => {
-            metric_table(state, paint, verbosity) + &repeats_table(state, paint)
+            metric_table(state, paint, verbosity == Verbosity::Verbose)
+                + &repeats_table(state, paint)
         }
     };
     let failures = failures(state, style);
     format!(
-        "{table}{}{}{failures}{counts}{}{}",
+        "{table}{}{}{}{failures}{counts}{}{}",
         judged(state, paint),
+        unscored(state, style),
         endings(state, paint),
         unrecorded(state, paint),
         next_steps(state, paint, workspace, rerun)
@@ -352,6 +352,14 @@ fn judged(state: &RunState, paint: Paint) -> String {
         .unwrap_or_default()
 }
 
+/// The requested metrics that could not be computed in some cases, which nothing else says.
+fn unscored(state: &RunState, style: SummaryStyle) -> String {
+    unscored_lines(state, style.verbosity != Verbosity::Quiet)
+        .iter()
+        .map(|words| style.paint.status(Status::NotEvaluated, words) + "\n")
+        .collect()
+}
+
 /// How the calls of tools were answered, and how many conversations ended without an answer of the agent.
 fn endings(state: &RunState, paint: Paint) -> String {
     super::remarks::summary_remarks(state)
@@ -396,76 +404,4 @@ fn passes_by_k(passes: &RepeatedPasses, paint: Paint) -> String {
         row("pass@k", |of| of.pass_at),
         row("pass^k", |of| of.pass_hat)
     )
-}
-
-/// A table with the mean, the standard deviation and the counts of each metric; with [`Verbosity::Verbose`] also the distribution. A requested metric without any score is in
-/// it, with the reason. For a single attempt, the table has only
-/// these and the requested metrics that do not decide: no other line has their scores.
-fn metric_table(state: &RunState, paint: Paint, verbosity: Verbosity) -> String {
-    let is_requested = |of: &Aggregate, is_wanted: fn(&Criterion) -> bool| {
-        let mut criteria = state.plan.sets.iter().flat_map(|set| &set.criteria);
-        criteria.any(|criterion| criterion.metric == of.metric && is_wanted(criterion))
-    };
-    let is_shown = |of: &Aggregate| match of.valid {
-        0 => is_requested(of, |_| true),
-        _ => {
-            state.finished.len() > 1 || is_requested(of, |criterion| criterion.threshold.is_none())
-        }
-    };
-    let table: Vec<Aggregate> = titled(
-        state,
-        aggregates(state.finished.iter())
-            .into_iter()
-            .filter(is_shown)
-            .collect(),
-    );
-    let width = table
-        .iter()
-        .map(|of| of.metric.chars().count())
-        .max()
-        .unwrap_or(0)
-        .max(6);
-    let number = |value: Option<f64>| value.map_or("—".into(), score_text);
-    let distribution = |cells: [&str; 4]| match verbosity {
-        Verbosity::Verbose => cells.map(|cell| format!(" {cell:>7}")).concat(),
-        Verbosity::Quiet | Verbosity::Normal => String::new(),
-    };
-    let header = format!(
-        "{:width$}  {:>8} {:>7} {:>18}{}",
-        "metric",
-        "mean",
-        "std",
-        "valid/error/total",
-        distribution(["min", "median", "p90", "p95"])
-    );
-    let mut out = format!("\n{}\n", paint.faint(&header));
-    for of in &table {
-        let behind = format!("{}/{}/{}", of.valid, of.errored, of.total);
-        if of.valid == 0 {
-            let why = match of.why_none.as_str() {
-                "" => format!(
-                    "{} of {} attempts errored before they were scored",
-                    of.errored, of.total
-                ),
-                why => clean_line(why).into_owned(),
-            };
-            let (none, why) = (number(None), paint.faint(&why));
-            let _ = writeln!(
-                out,
-                "{:width$}  {none:>8} {none:>7} {behind:>18}  {why}",
-                clean_line(&of.metric)
-            );
-            continue;
-        }
-        let values = [of.min, of.median, of.p90, of.p95].map(number);
-        let _ = writeln!(
-            out,
-            "{:width$}  {:>8} {:>7} {behind:>18}{}",
-            clean_line(&of.metric),
-            number(of.mean),
-            number(of.std),
-            distribution(values.each_ref().map(String::as_str))
-        );
-    }
-    if table.is_empty() { String::new() } else { out }
 }

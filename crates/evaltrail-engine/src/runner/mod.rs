@@ -17,6 +17,7 @@ mod baseline;
 mod batches;
 mod best_conversations;
 mod capture;
+mod case_apps;
 mod changed;
 mod chat;
 mod chosen_cases;

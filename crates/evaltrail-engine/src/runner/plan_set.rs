@@ -1,5 +1,6 @@
 //! The plan of one set: its criteria, its agent, and which of its cases are run.
 
+use super::case_apps::CaseApps;
 use super::chosen_cases::{Filtered, choose};
 use super::request::Request;
 use crate::config::is_agent_address;
@@ -7,7 +8,7 @@ use crate::history::{CaseResult, PastResult, case_results};
 use crate::runner::Selection;
 use crate::workspace::{
     CriteriaSource, OpenSet, SetPath, Workspace, agent_for, agent_of_set, app_of_first_case,
-    criteria_for, user_for,
+    criteria_for, has_agent, user_for,
 };
 use evaltrail_core::domain::{AgentSpec, Criterion, PlannedSet, StubMode, ToolsSpec};
 use evaltrail_core::formats::adk::storage_app;
@@ -56,8 +57,13 @@ impl SetPlanner<'_> {
             return Err(why.to_string().into());
         }
         let criteria = self.criteria(set, &open.file)?;
-        let (agent_name, agent) = self.agent(set, &open.file)?;
-        let indices = self.cases(selection, open, notes, &agent_name)?;
+        let chosen = choose(&open.file, selection)?;
+        let (agent_name, agent) = self.agent(set, &open.file, &chosen)?;
+        let indices = self.filtered(chosen, set, open, notes, &agent_name);
+        let apps = self.deciding_apps(set, &open.file, &indices);
+        if let Some(why) = apps.and_then(CaseApps::unknown) {
+            return Err(why.into());
+        }
         let app_dir = match agent.app() {
             Some(app) => app_folder(workspace, set, app),
             None => agent_of_set(workspace, set, &open.file).map(|agent| agent.path.clone()),
@@ -114,7 +120,12 @@ impl SetPlanner<'_> {
     }
 
     /// The agent with its name. The error is a message.
-    fn agent(&self, set: &SetPath, file: &SetFile) -> Result<(String, AgentSpec), String> {
+    fn agent(
+        &self,
+        set: &SetPath,
+        file: &SetFile,
+        cases: &[usize],
+    ) -> Result<(String, AgentSpec), String> {
         let (workspace, request) = (self.workspace, self.request);
         if !request.kept.is_empty() {
             return Ok(("kept".to_string(), AgentSpec::PriorAttempts));
@@ -123,10 +134,18 @@ impl SetPlanner<'_> {
             return Ok(("saved".to_string(), AgentSpec::Saved));
         }
         let names_agent = request.agent.is_some() || workspace.config.agent.is_some();
-        let app = app_of_first_case(file);
+        let apps = self.deciding_apps(set, file, cases);
+        let app = match apps {
+            Some(apps) => apps.chosen(),
+            None => app_of_first_case(file),
+        };
         let found = agent_for(workspace, set, app.as_deref(), request.agent.as_deref());
+        let unknown = || match has_agent(workspace, set, app.as_deref()) {
+            true => None,
+            false => apps.and_then(CaseApps::unknown),
+        };
         let (name, mut agent) = found.map_err(|error| match names_agent || file.form.is_adk() {
-            true => error.0,
+            true => unknown().unwrap_or(error.0),
             false => "a data set is run only with an agent; `evaltrail score`, or s in the explorer, scores the responses that it contains".into(),
         })?;
         if let Some(program) = agent.program_mut() {
@@ -135,26 +154,40 @@ impl SetPlanner<'_> {
         Ok((name, agent))
     }
 
-    /// The positions of the selected cases that the filter accepts. The error is a message.
-    fn cases(
+    /// The cases whose applications decide which agent runs them; `None` if the agent is named, or the folder of the set decides.
+    fn deciding_apps<'b>(
+        &'b self,
+        set: &'b SetPath,
+        file: &'b SetFile,
+        cases: &'b [usize],
+    ) -> Option<CaseApps<'b>> {
+        let (workspace, request) = (self.workspace, self.request);
+        let calls_agent = !request.saved && request.kept.is_empty();
+        let names_agent = request.agent.is_some() || workspace.config.agent.is_some();
+        let apps = CaseApps {
+            workspace,
+            set,
+            file,
+            cases,
+        };
+        (calls_agent && !names_agent && !apps.is_in_agent_folder()).then_some(apps)
+    }
+
+    /// Those of the selected cases that the filter accepts.
+    fn filtered(
         &self,
-        selection: &Selection,
+        chosen: Vec<usize>,
+        set: &SetPath,
         open: &OpenSet,
         notes: &Notes,
         agent: &str,
-    ) -> Result<Vec<usize>, String> {
+    ) -> Vec<usize> {
         let file = &open.file;
-        let chosen = choose(file, selection)?;
         let query = &self.request.query;
         if query.is_empty() {
-            return Ok(chosen);
+            return chosen;
         }
-        let results = case_results(
-            (file, Some(&open.digest)),
-            &selection.set.path,
-            notes,
-            self.past,
-        );
+        let results = case_results((file, Some(&open.digest)), &set.path, notes, self.past);
         let results: HashMap<usize, CaseResult> = results
             .into_iter()
             .map(|result| (result.index, result))
@@ -163,13 +196,13 @@ impl SetPlanner<'_> {
             let case = Filtered {
                 file,
                 at: *at,
-                set: &selection.set,
+                set,
                 agent,
                 day: self.day,
             };
             case.fits(query, notes, results.get(at))
         };
-        Ok(chosen.into_iter().filter(fits).collect())
+        chosen.into_iter().filter(fits).collect()
     }
 }
 

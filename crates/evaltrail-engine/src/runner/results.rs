@@ -3,7 +3,8 @@
 use crate::store::{create, fill_whole};
 use evaltrail_core::domain::{EndedAttempt, RunPlan, RunState};
 use evaltrail_core::formats::adk::{
-    ResultOf, app_history, result_id, result_name, storage_app, storage_history, write_result,
+    RESULT_ENDING, ResultOf, app_history, result_id, result_name, storage_app, storage_history,
+    write_result,
 };
 use std::io::Write;
 use std::path::Path;
@@ -71,7 +72,7 @@ fn write_one(
     }
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let name = result_name(&result_id(app, set_id, created));
-    let path = folder.join(format!("{name}.evalset_result.json"));
+    let path = folder.join(format!("{name}{RESULT_ENDING}"));
     let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let fill = |out: &mut dyn Write| {
         write_result(

@@ -90,6 +90,23 @@ fn of_set(
     only_one(workspace, set)
 }
 
+/// Whether the workspace has an agent with the name of an application that a case of a set names.
+pub fn is_known_app(workspace: &Workspace, set: &SetPath, app: &str) -> bool {
+    workspace.config.agents.contains_key(app)
+        || workspace.agent_folder(app, Some(&set.path)).is_some()
+}
+
+/// Whether [`agent_for`] has an agent to choose without a requested one, be it usable or not.
+pub fn has_agent(workspace: &Workspace, set: &SetPath, case_app: Option<&str>) -> bool {
+    let apps = [set.app.as_deref(), case_app];
+    let has_one = match workspace.config.agents.len() {
+        0 => workspace.agents.len() == 1,
+        configured => configured == 1,
+    };
+    let is_known = |app: &str| is_known_app(workspace, set, app);
+    workspace.config.agent.is_some() || has_one || apps.into_iter().flatten().any(is_known)
+}
+
 /// The folder of the ADK agent to which a set belongs: the one that contains the set, else the one that its first case
 /// names, else the only one. ADK stores its results of the set there.
 pub fn agent_of_set<'a>(

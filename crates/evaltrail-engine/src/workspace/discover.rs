@@ -8,6 +8,7 @@ use crate::store::{AppFolders, WrittenFiles, read_start, read_tail};
 use crate::workspace::agent_folders::{agent_folder, nearest_agent};
 use crate::workspace::{AgentFolder, SetPath, is_agent};
 use evaltrail_core::domain::stored_path::path_below;
+use evaltrail_core::formats::adk::RESULT_ENDING;
 use evaltrail_core::formats::{
     ColumnMap, FILE_START, FileContent, TAIL, content_of, decoded_text, is_own_result, may_be_data,
 };
@@ -38,6 +39,8 @@ pub struct Workspace {
     pub agents: Vec<AgentFolder>,
     /// The eval sets in it, sorted by path.
     pub sets: Vec<SetPath>,
+    /// The result files of ADK in the folder that was opened, without those in hidden folders below it.
+    pub adk_results: Vec<PathBuf>,
     /// The folders and files in it that cannot be read, each with the error: they may contain eval sets.
     pub unreadable: Vec<String>,
     /// The contents of `evaltrail.toml`.
@@ -257,6 +260,8 @@ impl FolderWalk {
                     }),
                     false => self.folder(workspace, &path, app, depth + 1),
                 }
+            } else if self.looks_for_sets && kind.is_file() && name.ends_with(RESULT_ENDING) {
+                workspace.adk_results.push(path);
             } else if self.looks_for_sets && kind.is_file() {
                 match self.content(&path, &name, &workspace.config.columns) {
                     Ok(FileContent::Other) => {}
@@ -460,7 +465,14 @@ mod tests {
             "agents/home/.adk/eval_history/z.evalset_result.json",
             "{}",
         );
+        write(root, "other/copy.evalset_result.json", "{}");
         let workspace = Workspace::open(root).unwrap();
+        let results: Vec<_> = workspace
+            .adk_results
+            .iter()
+            .filter_map(|result| result.file_name())
+            .collect();
+        assert_eq!(results, ["copy.evalset_result.json"]);
         let found: Vec<_> = workspace
             .sets
             .iter()

@@ -17,8 +17,8 @@ mod sidecar_files;
 mod watch;
 
 pub use agent::{
-    AgentNotFound, agent_for, agent_named, agent_of_set, app_of_first_case, named_agents,
-    with_python,
+    AgentNotFound, agent_for, agent_named, agent_of_set, app_of_first_case, has_agent,
+    is_known_app, named_agents, with_python,
 };
 pub use agent_folders::{AgentFolder, is_agent};
 pub use changed::{sources_changed_at, watched_folders};

@@ -2,6 +2,7 @@
 
 use super::SetPath;
 use crate::store::{Fingerprint, fingerprint, read_file, read_start, read_text_file};
+use evaltrail_core::formats::adk::{ADK_RESULT, app_of_result};
 use evaltrail_core::formats::vertex::LineIndexer;
 use evaltrail_core::formats::{
     FileHints, FileProblem, RangeReader, SetFile, Source, decoded_text, is_utf16, what_bytes_are,
@@ -73,10 +74,25 @@ pub fn open_set(set: &SetPath) -> Result<OpenSet, SetProblem> {
         ..HASHED_APART => (digest(), open()),
         _ => rayon::join(digest, open),
     };
+    let file = file.map_err(|problem| with_app_of_result(problem, &set.path))?;
     Ok(OpenSet {
-        file: file?.with_session(set.session.clone()),
+        file: file.with_session(set.session.clone()),
         digest,
     })
+}
+
+/// Of a result of ADK where ADK stores results, the problem names the folder of the agent.
+fn with_app_of_result(problem: FileProblem, path: &Path) -> FileProblem {
+    match app_of_result(path) {
+        Some(app) if problem.found.starts_with(ADK_RESULT) => FileProblem {
+            found: format!(
+                "{ADK_RESULT}; to view it, open the folder of its agent: {}",
+                app.display()
+            ),
+            ..problem
+        },
+        _ => problem,
+    }
 }
 
 /// Streams a file once to find its rows and compute its digest, without storing its text. The digest is computed

@@ -1,6 +1,7 @@
 //! Checks of ADK's files: what evaltrail cannot read, and what ADK would refuse or lose.
 
 use super::check_rubrics;
+use super::result_file::ADK_RESULT;
 use super::schema::{self, SchemaProblem, SchemaVerdict};
 use crate::domain::{EvalCase, VerdictParsing, counted, did_you_mean};
 use crate::formats::index::{RootKind, root_kind};
@@ -287,7 +288,7 @@ impl Checker<'_> {
         for (at, eval_id) in file.eval_ids().enumerate() {
             if let Some(before) = first.insert(eval_id.clone(), at) {
                 issues.push(Issue {
-                    severity: Severity::Warning,
+                    severity: Severity::Refused,
                     line: file.line_of(at),
                     column: 1,
                     path: format!("$.eval_cases[{at}]"),
@@ -471,14 +472,21 @@ impl Checker<'_> {
         Some(self.at(severity, &path, message))
     }
 
+    /// The problems of a result. One without a problem is no set all the same.
     fn result(&self) -> Vec<Issue> {
-        match super::ResultFile::open(Arc::from(self.text)) {
-            Err(error) => vec![problem(error)],
-            Ok(file) => (0..file.entries.len())
-                .filter_map(|at| file.attempt(at).err())
-                .map(problem)
-                .collect(),
+        let file = match super::ResultFile::open(Arc::from(self.text)) {
+            Err(error) => return vec![problem(error)],
+            Ok(file) => file,
+        };
+        let problems = (0..file.entries.len()).filter_map(|at| file.attempt(at).err());
+        let mut issues: Vec<Issue> = problems.map(problem).collect();
+        if issues.is_empty() {
+            let message = format!(
+                "{ADK_RESULT} and not an eval set: it is read only from .adk/eval_history in the folder of its agent"
+            );
+            issues.push(self.at(Severity::Warning, &JsonPath::default(), message));
         }
+        issues
     }
 }
 
@@ -608,9 +616,9 @@ mod tests {
             format!("{{\"eval_set_id\": \"{id}\", \"eval_cases\": [{cases}]}}")
         };
         let twice = "{\"eval_id\": \"a\", \"conversation\": []}, {\"eval_id\": \"a\", \"conversation\": []}";
-        assert!(
-            issue_lines(&set("s", twice), "s.evalset.json")[0].contains("already used by case 1")
-        );
+        let issues = check_text(&set("s", twice), "s.evalset.json", KnownNames::default());
+        assert_eq!(issues[0].severity, Severity::Refused);
+        assert!(issues[0].message.contains("already used by case 1"));
         assert!(
             issue_lines(&set("other", ""), "s.evalset.json")[0]
                 .contains("`adk web` cannot run such a set")
@@ -629,6 +637,15 @@ mod tests {
         let turns = "[{\"query\": \"q\"}]";
         assert!(issue_lines(turns, "x.test.json")[0].starts_with("Warning"));
         assert!(issue_lines(turns, "x.evalset.json")[0].starts_with("Refused"));
-        assert!(issue_lines("{\"eval_case_results\": []}", "x.json").is_empty());
+        for result in [
+            "{\"eval_case_results\": []}",
+            "\"{\\\"eval_case_results\\\": []}\"",
+        ] {
+            let lines = issue_lines(result, "x.json");
+            assert!(
+                lines.len() == 1 && lines[0].contains("a result of ADK and not an eval set"),
+                "{result}: {lines:?}"
+            );
+        }
     }
 }

@@ -28,10 +28,11 @@ pub use content::write_content;
 pub use event::{Event, invocation_of, invocations_of, read_event, reported_error};
 pub use golden::{golden_events, write_message};
 pub use result::{
-    ResultOf, app_history, result_id, result_name, storage_app, storage_history, write_invocation,
-    write_result,
+    RESULT_ENDING, ResultOf, app_history, app_of_result, result_id, result_name, storage_app,
+    storage_history, write_invocation, write_result,
 };
-pub use result_file::{ResultEntry, ResultFile};
+pub(super) use result_file::is_result;
+pub use result_file::{ADK_RESULT, ResultEntry, ResultFile};
 pub use write::{blank_set, write_case};
 pub(super) use write::{write_named_case, write_trajectory, write_turns};
 

@@ -16,6 +16,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// The ending of the names of result files.
+pub const RESULT_ENDING: &str = ".evalset_result.json";
+
 /// The folder in which ADK stores the results of an application.
 pub fn app_history(app_dir: &Path) -> PathBuf {
     app_dir.join(".adk").join("eval_history")
@@ -24,6 +27,14 @@ pub fn app_history(app_dir: &Path) -> PathBuf {
 /// The folder in which ADK stores the results of an application in an object store (`--eval_storage_uri`).
 pub fn storage_history(app_dir: &Path) -> PathBuf {
     app_dir.join("evals").join("eval_history")
+}
+
+/// The folder of the application to which a result belongs that lies where ADK stores results.
+pub fn app_of_result(result: &Path) -> Option<&Path> {
+    let folder = result.parent()?;
+    let is_history =
+        folder.ends_with(".adk/eval_history") || folder.ends_with("evals/eval_history");
+    is_history.then(|| folder.parent()?.parent()).flatten()
 }
 
 /// The folder of the application to which a set belongs that lies where ADK stores it in an object store:

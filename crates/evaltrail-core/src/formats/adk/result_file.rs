@@ -13,6 +13,7 @@ use crate::formats::index::{self, RootKind};
 use crate::formats::json::{self, JsonPath, JsonPositions, SyntaxError};
 use crate::formats::read::{JsonNode, Read};
 use crate::metrics::NotRecorded;
+use serde_json::Value;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -42,6 +43,21 @@ pub struct ResultEntry {
     /// The number of this case among the cases with the same id, from 1.
     pub attempt: u32,
     range: Range<usize>,
+}
+
+/// What is found where a set is expected and a file has a result.
+pub const ADK_RESULT: &str = "a result of ADK";
+
+/// Whether a JSON document is a result, plain or double-encoded.
+pub(in crate::formats) fn is_result(document: &Value) -> bool {
+    let has_cases = |value: &Value| {
+        let keys = ["eval_case_results", "evalCaseResults"];
+        keys.iter().any(|key| value.get(key).is_some())
+    };
+    match document {
+        Value::String(text) => json::parse(text).is_ok_and(|inner| has_cases(&inner.value)),
+        document => has_cases(document),
+    }
 }
 
 impl ResultFile {

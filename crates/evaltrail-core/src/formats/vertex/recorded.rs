@@ -157,7 +157,7 @@ mod tests {
         );
         assert_eq!(
             case.recorded[1].explanation,
-            "the recorded result cannot be read: score is a text, a number is expected"
+            "the recorded result cannot be read: $.score: expected a number, found the text \"high\""
         );
     }
 }
