@@ -100,6 +100,8 @@ pub(super) fn change_for(
 pub(super) struct ListedGroup {
     /// What the cases share, in words. Not cleaned for display.
     pub(super) cause: String,
+    /// The cause itself; for the other cases of a group, that of the group.
+    pub(super) shared: Cause,
     /// Positions of the cases in the list of failures.
     pub(super) members: Vec<usize>,
     /// Whether nested groups follow, which list the cases.
@@ -114,6 +116,7 @@ pub(super) fn listed_groups(found: &FailureGroups) -> Vec<ListedGroup> {
     for group in &found.groups {
         let outermost = ListedGroup {
             cause: group.cause.describe(),
+            shared: group.cause.clone(),
             members: group.members.clone(),
             is_heading: !group.nested.is_empty(),
             is_nested: false,
@@ -122,8 +125,9 @@ pub(super) fn listed_groups(found: &FailureGroups) -> Vec<ListedGroup> {
         if group.nested.is_empty() {
             continue;
         }
-        let nested = |cause, members| ListedGroup {
+        let nested = |cause, shared: &Cause, members| ListedGroup {
             cause,
+            shared: shared.clone(),
             members,
             is_heading: false,
             is_nested: true,
@@ -132,12 +136,12 @@ pub(super) fn listed_groups(found: &FailureGroups) -> Vec<ListedGroup> {
             group
                 .nested
                 .iter()
-                .map(|one| nested(one.cause.describe(), one.members.clone())),
+                .map(|one| nested(one.cause.describe(), &one.cause, one.members.clone())),
         );
         let others = group.others();
         if !others.is_empty() {
             let name = if others.len() == 1 { "other" } else { "others" };
-            listed.push(nested(name.into(), others));
+            listed.push(nested(name.into(), &group.cause, others));
         }
     }
     listed

@@ -9,7 +9,7 @@ use super::paint::Paint;
 use super::remarks::before_reason;
 use super::unscored::unscored_lines;
 use evaltrail_core::analysis::{PassCount, RepeatedPass, RepeatedPasses, repeated_passes};
-use evaltrail_core::domain::{AgentSpec, EndedAttempt, RunState, Status, clean_line};
+use evaltrail_core::domain::{AgentSpec, Cause, EndedAttempt, RunState, Status, clean_line};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -188,6 +188,7 @@ fn failures(state: &RunState, style: SummaryStyle) -> String {
     for at in found.alone.iter().take(limits.failures) {
         list(
             state,
+            None,
             std::iter::once(&failed[*at]),
             1,
             indent,
@@ -242,6 +243,7 @@ fn list_group(
     if !group.is_heading {
         list(
             state,
+            Some(&group.shared),
             members.iter().map(|at| &failed[*at]),
             limits.members,
             &below,
@@ -255,9 +257,10 @@ fn list_group(
     }
 }
 
-/// Lines for failed cases, at most `most`, and how many more there are.
+/// Lines for failed cases, at most `most`, and how many more there are. Each has the reason of the cause that they share.
 fn list<'a>(
     state: &RunState,
+    cause: Option<&Cause>,
     cases: impl ExactSizeIterator<Item = &'a FailedCase>,
     most: usize,
     indent: &str,
@@ -293,7 +296,11 @@ fn list<'a>(
             String::new()
         };
         let before = before_reason(state, &attempt, state.passes_gate(attempt.key.case));
-        let reason = format!("{before}{}", attempt.reason_with_model_errors());
+        let reason = match cause.filter(|_| attempt.model_errors.is_empty()) {
+            Some(cause) => attempt.reason_for(cause).into_owned(),
+            None => attempt.reason_with_model_errors(),
+        };
+        let reason = format!("{before}{reason}");
         let reason = clean_line(&reason).into_owned();
         let _ = writeln!(
             out,
