@@ -1,5 +1,8 @@
 //! The runs of the folder, newest first.
 
+mod columns;
+mod details;
+mod run_text;
 mod update;
 mod view;
 

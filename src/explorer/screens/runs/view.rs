@@ -1,20 +1,16 @@
 //! Drawing of the screen of runs.
 
-use crate::explorer::case_list::trend::short;
-use crate::explorer::shared::layout::{Layout, case_rows, inside};
+use super::columns::columns;
+use super::details::details;
+use super::run_text::{BASELINE, PINNED, name_of};
+use crate::explorer::shared::layout::{Layout, case_rows};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::run_list::RunsState;
 use crate::explorer::shared::theme::{Role, Theme};
-use crate::explorer::widgets::text::{fit, put, put_right};
-use crate::explorer::widgets::{counts_text, panel, panel_note, scrollbar};
-use evaltrail_core::domain::counted;
-use evaltrail_core::domain::{Shard, Status};
-use evaltrail_engine::history::{RunSource, RunSummary};
-use evaltrail_engine::workspace::SetPath;
+use crate::explorer::widgets::text::{put, put_right};
+use crate::explorer::widgets::{panel, panel_note, scrollbar};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Position, Rect};
-use ratatui::style::Style;
-use unicode_width::UnicodeWidthStr;
 
 /// Width in columns from which the details of a run are beside the list.
 const DETAILS_BESIDE_FROM: u16 = 100;
@@ -26,10 +22,6 @@ const DETAILS_BELOW: u16 = 12;
 const SIGNS: u16 = 4;
 /// Sign of the run that is the first of a comparison.
 const MARKED: &str = "●";
-/// Sign of the run that is the baseline.
-const BASELINE: &str = "◆";
-/// Sign of another run that is not removed as an old one.
-const PINNED: &str = "◇";
 
 pub(super) fn layout(base: Layout, _: &Model) -> Layout {
     let body = base.body;
@@ -134,223 +126,6 @@ pub(super) fn draw(
     }
     None
 }
-
-/// Name, or the short id.
-fn name_of(runs: &RunsState, run: &RunSummary) -> String {
-    let name = runs.name_of(run).map(str::to_string);
-    name.unwrap_or_else(|| run.short_id())
-}
-
-/// The text and style of a run in a column.
-type CellText<'a> = Box<dyn Fn(&RunSummary) -> (String, Style) + 'a>;
-
-/// A column: its heading, its width, whether it is aligned to the right, and the text and style of a run.
-struct RunColumn<'a> {
-    heading: &'static str,
-    width: u16,
-    right: bool,
-    cell: CellText<'a>,
-}
-
-/// The columns that fit, the most important first. The last one takes the rest of the width.
-fn columns<'a>(
-    model: &'a Model,
-    runs: &'a RunsState,
-    width: u16,
-    theme: &'a Theme,
-) -> Vec<RunColumn<'a>> {
-    let mut room = width;
-    let fits = |column: &RunColumn| {
-        let fits = column.width <= room;
-        room -= column.width.min(room);
-        fits
-    };
-    let mut columns: Vec<RunColumn<'a>> = all_columns(model, runs, width, theme)
-        .into_iter()
-        .take_while(fits)
-        .collect();
-    let used: u16 = columns.iter().map(|column| column.width).sum();
-    if let Some(last) = columns.last_mut().filter(|last| !last.right) {
-        last.width += width.saturating_sub(used);
-    }
-    columns
-}
-
-fn all_columns<'a>(
-    model: &'a Model,
-    runs: &'a RunsState,
-    width: u16,
-    theme: &'a Theme,
-) -> Vec<RunColumn<'a>> {
-    let (text, faint) = (theme.style(Role::Text), theme.style(Role::Faint));
-    let widths = MeasuredWidths::of_shown(runs, width);
-    let column = |heading, width, right, cell: CellText<'a>| RunColumn {
-        heading,
-        width,
-        right,
-        cell,
-    };
-    vec![
-        column(
-            "run",
-            widths.name + 2,
-            false,
-            Box::new(move |run| (name_of(runs, run), text)),
-        ),
-        column(
-            "attempts",
-            10,
-            true,
-            Box::new(move |run| passed_text(run, theme)),
-        ),
-        column(
-            "others",
-            16,
-            false,
-            Box::new(move |run| (others_text(run), others_style(run, theme))),
-        ),
-        column(
-            "started",
-            13,
-            false,
-            Box::new(move |run| (model.started_text(&run.started), faint)),
-        ),
-        column(
-            "",
-            widths.kind,
-            false,
-            Box::new(move |run| (kind_text(run).into(), theme.style(Role::Note))),
-        ),
-        column(
-            "time",
-            9,
-            true,
-            Box::new(move |run| (time_text(run), faint)),
-        ),
-        column(
-            "agent",
-            widths.agent + 2,
-            false,
-            Box::new(move |run| (run.agent.clone(), text)),
-        ),
-        column(
-            "sets",
-            12,
-            false,
-            Box::new(move |run| (sets_text(model, run), faint)),
-        ),
-    ]
-}
-
-/// Widths of columns that depend on the runs that are shown.
-struct MeasuredWidths {
-    name: u16,
-    agent: u16,
-    /// 0 if no run is of a special kind.
-    kind: u16,
-}
-
-impl MeasuredWidths {
-    fn of_shown(runs: &RunsState, width: u16) -> MeasuredWidths {
-        let shown = || {
-            let rows = (0..runs.rows.len()).skip(runs.offset).take(100);
-            rows.filter_map(|row| runs.row(row))
-        };
-        let name = shown().map(|run| name_of(runs, run).width()).max();
-        let most = usize::from(width / 3).clamp(8, 24);
-        let agent = shown().map(|run| run.agent.width()).max();
-        let is_special = shown().any(|run| !kind_text(run).is_empty());
-        MeasuredWidths {
-            name: name.unwrap_or(0).clamp(4, most) as u16,
-            agent: agent.unwrap_or(0).clamp(5, 24) as u16,
-            kind: if is_special { 12 } else { 0 },
-        }
-    }
-}
-
-fn passed_text(run: &RunSummary, theme: &Theme) -> (String, Style) {
-    let words = format!("{}/{}", run.totals.passed, run.attempts);
-    let all = run.totals.passed == run.attempts && run.attempts > 0;
-    (
-        words,
-        theme.style(if all { Role::Passed } else { Role::Text }),
-    )
-}
-
-/// The counts of attempts that did not pass.
-fn others_text(run: &RunSummary) -> String {
-    counts_text(evaltrail_core::domain::Totals {
-        passed: 0,
-        ..run.totals
-    })
-}
-
-fn others_style(run: &RunSummary, theme: &Theme) -> Style {
-    let worst = [Status::Failed, Status::Errored, Status::NotEvaluated]
-        .into_iter()
-        .find(|status| {
-            run.totals
-                .each()
-                .iter()
-                .any(|(count, of)| of == status && *count > 0)
-        });
-    worst.map_or(theme.style(Role::Faint), |status| theme.status(status))
-}
-
-fn time_text(run: &RunSummary) -> String {
-    match run.duration_s {
-        None => String::new(),
-        Some(seconds) if seconds < 100.0 => format!("{seconds:.1} s"),
-        Some(seconds) => format!("{} min", (seconds / 60.0).round()),
-    }
-}
-
-/// Why a run is not one of the user's own complete runs of all turns.
-fn kind_text(run: &RunSummary) -> &'static str {
-    match &run.source {
-        RunSource::Adk { .. } => "ADK",
-        RunSource::Evaltrail {
-            is_foreign: true, ..
-        } => "foreign",
-        RunSource::Evaltrail { .. } if !run.is_finished() => "unfinished",
-        RunSource::Evaltrail { .. } if run.shard.is_some() => "shard",
-        RunSource::Evaltrail { .. } if run.turn.is_some() => "one turn",
-        RunSource::Evaltrail { .. } => "",
-    }
-}
-
-/// The files of the cases of a run.
-fn sets_text(model: &Model, run: &RunSummary) -> String {
-    match &run.source {
-        RunSource::Adk { set_id, .. } => set_id.clone(),
-        RunSource::Evaltrail { sets, .. } => {
-            let stem = |path| SetPath::of_file(path, &model.folder).stem;
-            sets.iter()
-                .map(|set| stem(&set.path))
-                .collect::<Vec<_>>()
-                .join(", ")
-        }
-    }
-}
-
-fn special_text(run: &RunSummary) -> Option<String> {
-    match &run.source {
-        RunSource::Adk { .. } => Some("by ADK".into()),
-        RunSource::Evaltrail {
-            is_foreign: true, ..
-        } => Some("foreign: not recorded by you".into()),
-        RunSource::Evaltrail { .. } if !run.is_finished() => Some("unfinished".into()),
-        RunSource::Evaltrail { .. } => {
-            let shard = run.shard.map(Shard::describe);
-            let merged = (!run.merged.is_empty())
-                .then(|| format!("merged from {} shards", run.merged.len()));
-            shard
-                .or(merged)
-                .or(run.turn.map(|turn| format!("turn {turn} alone")))
-        }
-    }
-}
-
 fn list(model: &Model, runs: &RunsState, rows: Rect, theme: &Theme, buffer: &mut Buffer) {
     let columns = columns(model, runs, rows.width.saturating_sub(SIGNS), theme);
     let mut x = rows.x + SIGNS;
@@ -404,104 +179,6 @@ fn list(model: &Model, runs: &RunsState, rows: Rect, theme: &Theme, buffer: &mut
                 false => put(buffer, x, row.y, room, &words, look),
             };
             x += column.width;
-        }
-    }
-}
-
-/// Everything that is known about the run under the cursor without reading it.
-fn details(model: &Model, runs: &RunsState, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let Some(run) = runs.selected() else {
-        panel(area, "", false, theme, buffer);
-        return;
-    };
-    let title = fit(
-        &name_of(runs, run),
-        usize::from(area.width).saturating_sub(8),
-    )
-    .into_owned();
-    panel(area, &title, false, theme, buffer);
-    let inner = inside(area);
-    for (row, (name, value)) in facts(model, runs, run)
-        .iter()
-        .enumerate()
-        .take(usize::from(inner.height))
-    {
-        let y = inner.y + row as u16;
-        put(
-            buffer,
-            inner.x + 1,
-            y,
-            FACT_NAME,
-            name,
-            theme.style(Role::Faint),
-        );
-        let x = inner.x + 1 + FACT_NAME;
-        put(
-            buffer,
-            x,
-            y,
-            inner.right().saturating_sub(x + 1),
-            value,
-            theme.style(Role::Text),
-        );
-    }
-}
-
-/// Columns for the name of a fact.
-const FACT_NAME: u16 = 10;
-
-fn facts(model: &Model, runs: &RunsState, run: &RunSummary) -> Vec<(&'static str, String)> {
-    let mut facts = vec![("run", run.run_id.clone())];
-    let day = run
-        .started
-        .get(..19)
-        .unwrap_or(&run.started)
-        .replace('T', " ");
-    facts.push((
-        "started",
-        format!("{day} UTC, {}", model.started_text(&run.started)),
-    ));
-    facts.extend(special_text(run).map(|words| ("", words)));
-    if runs.is_baseline(run) {
-        facts.push(("", format!("{BASELINE} the baseline of the folder")));
-    } else if runs.is_pinned(run) {
-        facts.push(("", format!("{PINNED} pinned: not removed as an old run")));
-    }
-    let counts = counts_text(run.totals);
-    facts.push((
-        "attempts",
-        format!("{} of {}   {counts}", run.totals.ended(), run.attempts),
-    ));
-    if let Some(seconds) = run.duration_s {
-        facts.push(("time", format!("{seconds:.1} s")));
-    }
-    if !run.agent.is_empty() {
-        facts.push(("agent", run.agent.clone()));
-    }
-    facts.extend(run.commit.as_ref().map(|commit| ("commit", short(commit))));
-    facts.extend(named("criteria", &run.criteria));
-    facts.extend(run.judge.clone().map(|judge| ("judge", judge)));
-    facts.extend(run.spent.map(|spent| ("judging", spent.describe())));
-    facts.extend(named("sets", &set_lines(model, run)));
-    facts
-}
-
-/// One line for each value; the name is before the first.
-fn named(name: &'static str, values: &[String]) -> Vec<(&'static str, String)> {
-    let names = std::iter::once(name).chain(std::iter::repeat(""));
-    names.zip(values.iter().cloned()).collect()
-}
-
-fn set_lines(model: &Model, run: &RunSummary) -> Vec<String> {
-    match &run.source {
-        RunSource::Adk { set_id, .. } => vec![set_id.clone()],
-        RunSource::Evaltrail { sets, .. } => {
-            let line = |set: &evaltrail_engine::history::SetCount| {
-                let shown = SetPath::of_file(&set.path, &model.folder).shown;
-                let cases = counted(set.cases, "case");
-                format!("{shown}  {cases}")
-            };
-            sets.iter().map(line).collect()
         }
     }
 }
