@@ -12,6 +12,7 @@ use crate::explorer::screens::{chat, edit, queue};
 use crate::explorer::sets::{edited_cases, load};
 use crate::explorer::shared::case_list::EditedCase;
 use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::command_names::JUDGE_AGAIN;
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::effect::{EditEffect, Effect, SetEffect};
 use crate::explorer::shared::message::{EditDone, EditFailure};
@@ -22,7 +23,6 @@ use evaltrail_core::formats::{Notes, SetFile};
 use evaltrail_engine::config::{CRITERIA_FILE, FILE_NAME};
 use evaltrail_engine::store::{Reversal, ReversibleEdit, fingerprint};
 use evaltrail_engine::workspace::notes_path;
-use jiff::Timestamp;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -62,48 +62,37 @@ pub(crate) fn edited(model: &mut Model, done: EditDone) -> Vec<Effect> {
         effects.extend(queue::edited(model, &done.words, done.stands));
     }
     what_if::edited(model, &done);
-    note_criteria(model, &done);
+    let is_of_criteria = note_criteria(model, &done);
     let next = if done.stands { &UNDO } else { &REDO };
     let verb = if done.stands { "done: " } else { "undone: " };
-    let rest = done
+    let mut rest = done
         .note
         .map(|note| format!(" ({note})"))
-        .or_else(|| hint(model, next).map(|words| format!("; {words}")));
-    notices::notify(
-        model,
-        format!("{verb}{}{}", done.words, rest.unwrap_or_default()),
-        false,
-    );
+        .or_else(|| hint(model, next).map(|words| format!("; {words}")))
+        .unwrap_or_default();
+    if is_of_criteria && model.view.what_if.is_none() {
+        let again = JUDGE_AGAIN.key();
+        rest = format!("; earlier results keep their criteria ({again} scores a case again){rest}");
+    }
+    notices::notify(model, format!("{verb}{}{rest}", done.words), false);
     effects.push(Effect::Sets(SetEffect::Rediscover));
     effects
 }
 
-/// Remembers which files of criteria or rules were edited, so that results of earlier runs say so.
-fn note_criteria(model: &mut Model, done: &EditDone) {
+/// Remembers which files of criteria or rules were edited, so that results of earlier runs say so. Returns whether one was.
+fn note_criteria(model: &mut Model, done: &EditDone) -> bool {
     let is_criteria = |path: &&PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str());
         matches!(name, Some(CRITERIA_FILE | FILE_NAME))
     };
-    for path in done
-        .written
-        .iter()
-        .map(|(path, _)| path)
-        .filter(is_criteria)
-    {
-        match (done.stands, done.at) {
-            (true, Some(at)) => model
-                .criteria_edits
-                .push((path.clone(), done.words.clone(), at)),
-            _ => {
-                let is_it = |(of, words, _): &(PathBuf, String, Timestamp)| {
-                    of == path && *words == done.words
-                };
-                if let Some(at) = model.criteria_edits.iter().rposition(is_it) {
-                    model.criteria_edits.remove(at);
-                }
-            }
-        }
+    let Some(at) = done.at else { return false };
+    let paths = done.written.iter().map(|(path, _)| path);
+    let paths: Vec<&PathBuf> = paths.filter(is_criteria).collect();
+    for path in &paths {
+        let edits = &mut model.criteria_edits;
+        edits.add(path.to_path_buf(), done.words.clone(), at, done.stands);
     }
+    !paths.is_empty()
 }
 
 /// Takes over a text that we wrote: of a set, or of what is kept beside one.

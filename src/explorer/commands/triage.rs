@@ -48,6 +48,7 @@ pub static QUEUE_RUN_GROUP: Command = Command {
         default_keys: &["R"],
     },
     help: "run the undecided rest of this cause again at the end",
+    hint: Some("run cause"),
     enabled: queue::has_rest_of_group,
     run: |model| queue::decide_group(model, Choice::Decide(DecisionKind::RunAgain)),
     ..BASE
@@ -71,6 +72,7 @@ pub static QUEUE_ACCEPT_GROUP: Command = Command {
         default_keys: &["A"],
     },
     help: "accept everything the agent did in the undecided rest of this cause",
+    hint: Some("accept cause"),
     enabled: queue::has_rest_of_group,
     run: |model| queue::decide_group(model, Choice::Decide(DecisionKind::Accept)),
     ..BASE
@@ -79,7 +81,6 @@ pub static QUEUE_ACCEPT_GROUP: Command = Command {
 pub static QUEUE_RELAX: Command = Command {
     id: &command_names::QUEUE_RELAX,
     help: "add the smallest change of criteria with which the case passes to the what-if",
-    hint: Some("loosen criteria"),
     enabled: queue::can_relax,
     run: |model| queue::decide(model, Choice::Relax),
     ..BASE
@@ -91,6 +92,7 @@ pub static QUEUE_RELAX_GROUP: Command = Command {
         default_keys: &["I"],
     },
     help: "add the smallest changes of criteria with which the rest of this cause passes to the what-if",
+    hint: Some("loosen cause"),
     enabled: queue::has_rest_of_group,
     run: |model| queue::decide_group(model, Choice::Relax),
     ..BASE

@@ -43,7 +43,7 @@ fn run_cases(model: &mut Model, all: Vec<CaseRef>, against: RunTarget) -> Vec<Ef
 }
 
 /// The cases of sets that are run with an agent; all if there are none.
-fn with_agent(model: &Model, cases: &[CaseRef]) -> Vec<CaseRef> {
+pub(crate) fn with_agent(model: &Model, cases: &[CaseRef]) -> Vec<CaseRef> {
     let run: Vec<CaseRef> = cases
         .iter()
         .copied()
@@ -271,7 +271,7 @@ pub(crate) fn estimate(
         .filter_map(|cost| cost.spent)
         .reduce(JudgeUsage::and);
     if let Some(spent) = spent {
-        words += &format!("; judges: {}", spent.times(factor).describe());
+        words += &format!("; judges: about {}", spent.times(factor).describe());
     }
     words + "  (as in the latest results)"
 }

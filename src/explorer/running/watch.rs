@@ -15,6 +15,7 @@ use crate::explorer::shared::watching::{CasesToRunAgain, ChangedInFile, Watching
 use evaltrail_core::domain::unix_seconds;
 use evaltrail_engine::history::find_case;
 use evaltrail_engine::runner::{RunEstimate, SeenCases};
+use std::collections::BTreeSet;
 
 pub(crate) fn can_watch(model: &Model) -> Enabled {
     if model.view.sets.is_empty() {
@@ -187,13 +188,18 @@ fn run_again(model: &mut Model, changed: CasesToRunAgain) -> Vec<Effect> {
     start::start(model, refs, against)
 }
 
-/// Asks whether to run all changed cases.
+/// Asks whether to run all changed cases that an agent can run.
 fn ask(model: &mut Model, changed: &CasesToRunAgain) -> Vec<Effect> {
-    let refs: Vec<CaseRef> = changed
-        .cases
-        .iter()
-        .filter_map(|one| case_ref(model, one))
-        .collect();
+    let in_files = changed.cases.iter();
+    let (refs, cases): (Vec<CaseRef>, Vec<&ChangedInFile>) = in_files
+        .filter_map(|one| Some((case_ref(model, one)?, one)))
+        .unzip();
+    let can_run: BTreeSet<CaseRef> = start::with_agent(model, &refs).into_iter().collect();
+    let (refs, cases): (Vec<CaseRef>, Vec<&ChangedInFile>) = refs
+        .into_iter()
+        .zip(cases)
+        .filter(|(case, _)| can_run.contains(case))
+        .unzip();
     if refs.is_empty() {
         return notices::notify(
             model,
@@ -202,7 +208,7 @@ fn ask(model: &mut Model, changed: &CasesToRunAgain) -> Vec<Effect> {
         );
     }
     let estimate =
-        RunEstimate::from_cases(changed.cases.iter().map(|(_, case)| case), &changed.options);
+        RunEstimate::from_cases(cases.into_iter().map(|(_, case)| case), &changed.options);
     note(model, changed.cases.iter());
     confirm_run(model, &estimate, refs, confirm::open)
 }

@@ -57,7 +57,7 @@ pub static SCORE: CommandName = CommandName {
     default_keys: &["s"],
 };
 pub static QUEUE_RELAX: CommandName = CommandName {
-    name: "ignore by rule",
+    name: "loosen criteria",
     default_keys: &["i"],
 };
 pub static BACK: CommandName = CommandName {

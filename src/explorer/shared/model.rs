@@ -7,6 +7,7 @@ use crate::explorer::shared::case_list::{BrowseScreen, BrowseState};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::case_screen::CaseScreen;
 use crate::explorer::shared::context::Context;
+use crate::explorer::shared::criteria_edits::CriteriaEdits;
 use crate::explorer::shared::effect::{Effect, ResultEffect};
 use crate::explorer::shared::from_disk::FromDisk;
 use crate::explorer::shared::key::Key;
@@ -26,7 +27,6 @@ use crate::explorer::shared::watching::Watching;
 use evaltrail_core::domain::{Decisions, HumanVerdict, RunRef, RunState};
 use evaltrail_engine::history::CaseTrends;
 use evaltrail_engine::workspace::SetPath;
-use jiff::Timestamp;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use std::any::Any;
@@ -98,9 +98,8 @@ pub struct Model {
     pub author: String,
     /// The current decisions on failures.
     pub decisions: FromDisk<Decisions>,
-    /// The edits of criteria since the start that are not undone: the file of criteria or rules, the description of the edit, and
-    /// when it was written.
-    pub criteria_edits: Vec<(PathBuf, String, Timestamp)>,
+    /// The edits of criteria and rules since the start.
+    pub criteria_edits: CriteriaEdits,
     /// The triages that were finished since the start.
     pub finished_triages: Vec<FinishedTriage>,
     /// The triage queue, once it was opened. It is kept while another screen is open.
@@ -195,6 +194,8 @@ pub struct Notice {
     pub topic: String,
     /// The number of notices about the topic so far.
     pub count: u32,
+    /// Whether it is about the position of the cursor, so that it is hidden when that may have changed.
+    pub is_about_position: bool,
 }
 
 /// A screen: its state, and the functions for it.
@@ -365,7 +366,7 @@ impl Model {
             agent_lines: Vec::new(),
             author: String::new(),
             decisions: FromDisk::default(),
-            criteria_edits: Vec::new(),
+            criteria_edits: CriteriaEdits::default(),
             finished_triages: Vec::new(),
             queue: None,
             watching: Watching::default(),

@@ -130,7 +130,7 @@ impl Model {
         self.view.sets.iter().filter_map(read).collect()
     }
 
-    /// The name of the file of criteria or rules that was edited here after the run of a case's result. `None` while a
+    /// The name of the file of criteria or rules that had another content in the run of a case's result. `None` while a
     /// what-if shows the results with other criteria.
     pub fn criteria_edited_since(&self, case: CaseRef) -> Option<String> {
         if self.view.what_if.is_some() {
@@ -147,10 +147,7 @@ impl Model {
             .with_file_name(CRITERIA_FILE);
         let is_of_case =
             |path: &Path| path == beside || path.file_name() == Some(FILE_NAME.as_ref());
-        let (path, ..) = self
-            .criteria_edits
-            .iter()
-            .find(|(path, _, at)| is_of_case(path) && *at > started)?;
+        let path = self.criteria_edits.changed_since(started, is_of_case)?;
         Some(path.file_name()?.to_string_lossy().into_owned())
     }
 

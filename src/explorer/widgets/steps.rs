@@ -29,7 +29,7 @@ pub(crate) fn step_lines(step: &Progress, width: usize) -> Vec<Line> {
         ),
         Progress::Retrying { delay_ms, error } => {
             let words = format!(
-                "   tried again after {:.1} s: {error}",
+                "   tried again after {:.1}s: {error}",
                 *delay_ms as f64 / 1000.0
             );
             wrap_line(&[Span::new(&words, Tone::Note)], width)

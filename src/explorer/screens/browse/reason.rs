@@ -1,15 +1,17 @@
 //! Why a case did not pass, and what else to know about its result.
 
+use crate::explorer::shared::case_list::Narrowing;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::outcomes::CaseOutcome;
 use crate::explorer::shared::set_view::CaseSummary;
 use crate::explorer::shared::theme::{Role, Theme};
-use crate::explorer::widgets::text::put;
-use evaltrail_core::domain::Status;
+use crate::explorer::widgets::reason_in_border;
+use evaltrail_core::domain::{AttemptSummary, Status};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
+use std::borrow::Cow;
 
 /// Why the case under the cursor did not pass or cannot be read, on the lower border.
 pub(super) fn note_reason(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
@@ -46,17 +48,7 @@ pub(super) fn note_reason(model: &Model, area: Rect, theme: &Theme, buffer: &mut
             )
         }
     };
-    if !reason.is_empty() && area.width > 20 {
-        let words = format!(" {} {reason} ", status.glyph());
-        put(
-            buffer,
-            area.x + 2,
-            area.bottom() - 1,
-            area.width - 4,
-            &words,
-            theme.status(status),
-        );
-    }
+    reason_in_border(area, status, &reason, theme, buffer);
 }
 
 /// The reason of a row: why the case cannot be read, else what was decided, what to know beside the outcome, and why the
@@ -89,8 +81,20 @@ pub(super) fn reason_parts(
     vec![
         (model.decided_text(case), note),
         (remarks, note),
-        (first_line(&attempt.reason()), theme.status(attempt.status)),
+        (
+            first_line(&reason_in_list(model, attempt)),
+            theme.status(attempt.status),
+        ),
     ]
+}
+
+/// Why an attempt did not pass: in a list that is narrowed to a cause, why it has this cause.
+fn reason_in_list<'a>(model: &Model, attempt: &'a AttemptSummary) -> Cow<'a, str> {
+    let narrowing = model.view.browse.narrowing.as_ref();
+    match narrowing.map(|narrowed| &narrowed.what) {
+        Some(Narrowing::Cause(cause) | Narrowing::Others(cause)) => attempt.reason_for(cause),
+        _ => attempt.reason(),
+    }
 }
 
 /// What is known of a case without reading it.

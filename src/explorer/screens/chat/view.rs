@@ -112,7 +112,7 @@ fn typing(
         ChatStatus::Ready => ("enter send    ctrl-j new line".to_string(), Role::Faint),
         ChatStatus::Working(since) => (
             format!(
-                "{} {:.0} s",
+                "{} {:.0}s",
                 spinner(model.now),
                 (model.now - since).max(0.0)
             ),

@@ -41,7 +41,7 @@ pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
         _ => String::new(),
     };
     let seconds = model.run_screen.elapsed(live.key, model.now);
-    let words = format!("{} running{turn}  {seconds:.0} s", spinner(model.now));
+    let words = format!("{} running{turn}  {seconds:.0}s", spinner(model.now));
     let room = area.width.saturating_sub(used);
     put(
         buffer,
