@@ -146,7 +146,7 @@ fn all_hints(model: &Model) -> Vec<(&'static str, String)> {
         let words = command
             .hint_now
             .map_or(hint.to_string(), |hint_now| hint_now(model));
-        Some((command.key(), words))
+        (!words.is_empty()).then(|| (command.key(), words))
     };
     let mut hints: Vec<(&'static str, String)> = given.iter().filter_map(hint).collect();
     let begins = |prefix: &str| {

@@ -46,24 +46,48 @@ pub(crate) fn toggle(model: &mut Model) -> Vec<Effect> {
     }
 }
 
-fn lines(model: &Model, width: u16) -> Vec<HelpLine> {
+/// A heading, and the commands below it.
+type HelpSection = (&'static str, Vec<&'static Command>);
+
+/// The commands of the screen: first those with a hint that are enabled, in the order of the hints, then the groups. Groups
+/// whose commands are available on few screens are before those that are general.
+fn sections(model: &Model) -> Vec<HelpSection> {
     let context = model.screen_context();
+    let is_first = |command: &&Command| {
+        let is_general = command.group == CommandGroup::General;
+        command.hint.is_some() && !is_general && command.is_enabled(model).is_ok()
+    };
+    let here = COMMANDS.iter().copied().filter(|one| one.is_in(context));
+    let (first, rest): (Vec<&Command>, Vec<&Command>) = here.partition(is_first);
+    let mut groups: Vec<HelpSection> = CommandGroup::ALL
+        .iter()
+        .map(|group| {
+            let commands = rest.iter().copied().filter(|one| one.group == *group);
+            (group.title(), commands.collect())
+        })
+        .filter(|(_, commands): &HelpSection| !commands.is_empty())
+        .collect();
+    let screens_per_command = |(_, commands): &HelpSection| {
+        let screens: usize = commands.iter().map(|one| one.contexts.len()).sum();
+        screens * 100 / commands.len()
+    };
+    groups.sort_by_key(screens_per_command);
+    if !first.is_empty() {
+        groups.insert(0, ("This screen", first));
+    }
+    groups
+}
+
+fn lines(model: &Model, width: u16) -> Vec<HelpLine> {
     let room = width.saturating_sub(2 + KEYS + if width >= NAMES_FROM { NAMES } else { 0 });
     let mut lines = Vec::new();
-    for group in CommandGroup::ALL {
-        let here: Vec<&Command> = COMMANDS
-            .iter()
-            .copied()
-            .filter(|one| one.group == *group && one.is_in(context))
-            .collect();
-        if here.is_empty() {
-            continue;
-        }
+    for (title, commands) in sections(model) {
         if !lines.is_empty() {
             lines.push(HelpLine::Heading(""));
         }
-        lines.push(HelpLine::Heading(group.title()));
-        here.into_iter()
+        lines.push(HelpLine::Heading(title));
+        commands
+            .into_iter()
             .for_each(|command| push(model, command, usize::from(room.max(10)), &mut lines));
     }
     lines

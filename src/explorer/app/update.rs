@@ -37,10 +37,11 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     }
     let (context, notice) = (current_context(model), model.notice.clone());
     let is_key = matches!(msg, Msg::Key(_));
-    if matches!(
+    let is_input = matches!(
         msg,
         Msg::Key(_) | Msg::Paste(_) | Msg::Mouse(_) | Msg::Command(_)
-    ) {
+    );
+    if is_input {
         model.view.browse.stays_first = false;
     }
     let effects = match msg {
@@ -79,9 +80,11 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     };
     let mut effects = carry_out(model, effects);
     let was_read = is_key && notices::was_read(model);
-    if (context != current_context(model) || was_read) && notice == model.notice {
-        // A notice of another screen, or that the user could read before this key, is hidden; it is still in the message
-        // log.
+    let is_outdated = is_input && notices::is_about_position(model);
+    let is_elsewhere = context != current_context(model);
+    if (is_elsewhere || was_read || is_outdated) && notice == model.notice {
+        // A notice of another screen, about an earlier position, or that the user could read before this key, is hidden;
+        // it is still in the message log.
         model.notice = None;
     }
     queue::count(model);

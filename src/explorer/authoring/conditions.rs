@@ -2,9 +2,12 @@
 
 use crate::explorer::authoring;
 use crate::explorer::shared::case_list::{Pane, TreeNode};
+use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::enabled::Enabled;
 use crate::explorer::shared::model::Model;
+use crate::explorer::shared::outcomes::CaseOutcome;
+use evaltrail_core::domain::Status;
 use evaltrail_core::formats::is_editable;
 
 pub(crate) fn has_case(model: &Model) -> Enabled {
@@ -20,6 +23,9 @@ pub(crate) fn has_differences(model: &Model) -> Enabled {
         .body
         .as_ref()
         .ok_or("expected and actual are still being compared")?;
+    if case.key.as_ref().is_some_and(|key| !key.view.compares()) {
+        return Err("show the comparison first");
+    }
     let any = !body.pieces.is_empty();
     any.then_some(())
         .ok_or("expected and actual do not differ here")
@@ -62,5 +68,35 @@ pub(crate) fn can_accept(model: &Model) -> Enabled {
     if authoring::lacking_answers(model).is_some() {
         return Ok(());
     }
+    if let Some(case) = model.shown_case() {
+        has_acceptable_attempt(model, case.at)?;
+    }
     has_differences(model)
+}
+
+/// Whether the attempt of a case that would be accepted is the user's own and complete.
+fn has_acceptable_attempt(model: &Model, case: CaseRef) -> Enabled {
+    let outcome = model.view.outcomes.get(case);
+    if outcome.is_some_and(CaseOutcome::is_foreign) {
+        return Err(
+            "the result is from a foreign run, which was not recorded by you on this machine",
+        );
+    }
+    let attempt = authoring::attempt_to_accept(model, case);
+    match attempt.is_some_and(|attempt| attempt.status == Status::Errored) {
+        true => Err("the agent did not finish; there is no complete turn to accept"),
+        false => Ok(()),
+    }
+}
+
+/// Whether everything that the agent did in a case can be accepted, and it would probably change something: that is known only
+/// of the case whose comparison is shown.
+pub(crate) fn can_accept_whole(model: &Model, case: CaseRef) -> Enabled {
+    has_acceptable_attempt(model, case)?;
+    let shown = model.shown_case().filter(|shown| shown.at == case);
+    let body = shown.and_then(|shown| shown.body.as_ref());
+    match body.is_some_and(|body| body.is_as_expected) {
+        true => Err("the agent did what is expected; nothing would change"),
+        false => Ok(()),
+    }
 }

@@ -1,5 +1,6 @@
 //! Changing eval sets: what is proposed, looked at, made and taken back.
 
+pub(crate) mod accepting;
 pub mod capture;
 mod cases;
 pub(crate) mod conditions;
@@ -41,7 +42,7 @@ pub(crate) fn accept_difference(model: &mut Model) -> Vec<Effect> {
     }
     let Some(PieceLine { piece, turn, .. }) = case.current_piece().cloned() else {
         let words = format!("nothing differs in turn {}", case.turn + 1);
-        return notices::notify(model, words, false);
+        return notices::notify_position(model, words);
     };
     let at = case.at;
     let ran = model.shown_attempt().cloned();
@@ -71,10 +72,14 @@ pub(crate) fn accept_difference(model: &mut Model) -> Vec<Effect> {
 
 /// The attempt on the screen, if it is errored because calls of tools had no answer.
 pub(crate) fn lacking_answers(model: &Model) -> Option<&Arc<EndedAttempt>> {
-    let is_lacking = |attempt: &EndedAttempt| attempt.tools.is_some_and(|tools| tools.missing > 0);
     model
         .shown_attempt()
-        .filter(|attempt| attempt.status == Status::Errored && is_lacking(attempt))
+        .filter(|attempt| lacks_answers(attempt))
+}
+
+/// Whether an attempt is errored because calls of tools had no answer.
+pub(crate) fn lacks_answers(attempt: &EndedAttempt) -> bool {
+    attempt.status == Status::Errored && attempt.tools.is_some_and(|tools| tools.missing > 0)
 }
 
 /// Answers were found for calls that had none.
@@ -203,7 +208,7 @@ pub(crate) fn can_be_accepted(model: &Model, at: CaseRef) -> bool {
 }
 
 /// The attempt on the case screen; for cases of a list, the one to look at first.
-fn attempt_to_accept(model: &Model, at: CaseRef) -> Option<&Arc<EndedAttempt>> {
+pub(crate) fn attempt_to_accept(model: &Model, at: CaseRef) -> Option<&Arc<EndedAttempt>> {
     match model.open_case() {
         Some(case) if case.at == at => model.shown_attempt(),
         _ => model.view.outcomes.get(at)?.worst_attempt(),

@@ -68,10 +68,11 @@ impl FilterCompletion {
         completion
     }
 
-    /// The filter with the first word in the place of its last one; `None` if there is none.
-    pub(crate) fn completed(&self, filter: &str) -> Option<String> {
-        let word = self.words.first()?;
-        Some(format!("{}{word}", &filter[..last_word_start(filter)]))
+    /// The filter with each of the words in the place of its last one.
+    pub(crate) fn completed(&self, filter: &str) -> Vec<String> {
+        let before = &filter[..last_word_start(filter)];
+        let words = self.words.iter();
+        words.map(|word| format!("{before}{word}")).collect()
     }
 }
 

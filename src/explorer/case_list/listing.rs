@@ -75,7 +75,7 @@ pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
     browse.cursor = found.row;
     browse.pane = Pane::Cases;
     match found.wrap_notice(from, forward, "case that did not pass") {
-        Some(text) => notices::notify(model, text, false),
+        Some(text) => notices::notify_position(model, text),
         None => Vec::new(),
     }
 }

@@ -16,6 +16,7 @@ use crate::explorer::shared::context::Context;
 use crate::explorer::shared::effect::{Effect, TerminalEffect};
 use crate::explorer::shared::enabled::has_set;
 use crate::explorer::shared::model::Model;
+use evaltrail_core::domain::Status;
 
 /// The fields that the commands of this file share.
 const BASE: Command = Command {
@@ -40,6 +41,7 @@ pub static ACCEPT_ALL: Command = Command {
     },
     help: "accept everything the agent did in the case, or in the selected cases",
     hint: Some("accept case"),
+    hint_now: Some(accept_all_hint),
     contexts: LISTS,
     enabled: can_accept_all,
     run: authoring::accept_cases,
@@ -267,10 +269,21 @@ fn edit_criteria(model: &mut Model) -> Vec<Effect> {
         .collect()
 }
 
+/// No hint for a case that passed and whose comparison is not shown: the agent probably did what is expected.
+fn accept_all_hint(model: &Model) -> String {
+    let has_selection = model.is_on(Context::Browse) && !model.view.browse.selected.is_empty();
+    let case = model.current_case().filter(|_| !has_selection);
+    let worst = case.and_then(|case| model.view.outcomes.worst(case));
+    match model.shown_case().is_none() && worst == Some(Status::Passed) {
+        true => String::new(),
+        false => "accept case".to_string(),
+    }
+}
+
 fn accept(model: &mut Model) -> Vec<Effect> {
     match model.screen_context() {
         Context::Edit => edit::take_actual(model),
         Context::Run => run::accept(model),
-        _ => authoring::accept_difference(model),
+        _ => authoring::accepting::accept_here(model),
     }
 }

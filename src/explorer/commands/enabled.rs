@@ -1,19 +1,23 @@
 //! Conditions under which commands are enabled.
 
-use crate::explorer::authoring::conditions::{can_accept, can_edit, is_written_here};
+use crate::explorer::authoring;
+use crate::explorer::authoring::conditions::{
+    can_accept, can_accept_whole, can_edit, is_written_here,
+};
 use crate::explorer::authoring::proposal::Proposal;
 use crate::explorer::running::start;
-use crate::explorer::screens::{run, runs, trends};
+use crate::explorer::screens::{edit, run, runs, trends};
 use crate::explorer::shared::case_lines::CaseTab;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::command_names::RUN;
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::enabled::{Enabled, can_run, run_in_progress};
 use crate::explorer::shared::model::Model;
+use crate::explorer::shared::outcomes::CaseOutcome;
 use crate::explorer::shared::screen;
 use crate::explorer::shown_case::draw_lines;
 use evaltrail_core::diff::AcceptablePart;
-use evaltrail_core::domain::Status;
+use evaltrail_core::domain::{EndedAttempt, Status};
 use std::sync::LazyLock;
 
 pub(crate) fn always(_: &Model) -> Enabled {
@@ -275,19 +279,36 @@ pub(crate) fn has_no_sets(model: &Model) -> Enabled {
         .ok_or("only where there are no eval sets; `evaltrail demo` opens it from the shell")
 }
 
-/// Condition for [`ACCEPT`](super::ACCEPT). On the run screen that command opens the case first.
+/// Condition for [`ACCEPT`](super::ACCEPT). On the run screen, and in a list without a preview, that command opens the case
+/// first.
 pub(crate) fn can_accept_here(model: &Model) -> Enabled {
     match model.screen_context() {
-        Context::Edit => Ok(()),
-        Context::Run => on_failed(model),
+        Context::Edit => edit::can_take_actual(model),
+        Context::Run => has_failed(run::finished_under_cursor(model).as_deref()),
+        Context::Browse if model.shown_case().is_none() => can_accept_under_cursor(model),
         _ => can_accept(model),
     }
 }
 
-fn on_failed(model: &Model) -> Enabled {
-    let failed =
-        run::finished_under_cursor(model).is_some_and(|attempt| attempt.status == Status::Failed);
-    failed
+fn can_accept_under_cursor(model: &Model) -> Enabled {
+    let case = model.current_case().ok_or("there is no case here")?;
+    let worst = model
+        .view
+        .outcomes
+        .get(case)
+        .map(CaseOutcome::worst_attempt);
+    let attempt = worst.ok_or_else(nothing_done)?;
+    has_failed(attempt.map(|attempt| &**attempt))?;
+    is_written_here(model)
+}
+
+/// Whether an attempt has something to accept: it failed, or its calls of tools had no answer.
+fn has_failed(attempt: Option<&EndedAttempt>) -> Enabled {
+    let has_failed = |attempt: &EndedAttempt| {
+        attempt.status == Status::Failed || authoring::lacks_answers(attempt)
+    };
+    attempt
+        .is_some_and(has_failed)
         .then_some(())
         .ok_or("the cursor is not on an attempt that failed")
 }
@@ -295,9 +316,17 @@ fn on_failed(model: &Model) -> Enabled {
 pub(crate) fn can_accept_all(model: &Model) -> Enabled {
     is_written_here(model)?;
     let ran = |case: &CaseRef| model.view.outcomes.get(*case).is_some();
-    let selected = model.view.browse.selected.iter().any(ran);
-    let here = model.current_case().is_some_and(|case| ran(&case));
-    (selected || here).then_some(()).ok_or_else(nothing_done)
+    let selected = &model.view.browse.selected;
+    if model.is_on(Context::Browse) && !selected.is_empty() {
+        let mut ran = selected.iter().copied().filter(ran);
+        let first = ran.next().ok_or_else(nothing_done)?;
+        return can_accept_whole(model, first).or_else(|why| {
+            let any = ran.any(|case| can_accept_whole(model, case).is_ok());
+            any.then_some(()).ok_or(why)
+        });
+    }
+    let here = model.current_case().filter(ran);
+    can_accept_whole(model, here.ok_or_else(nothing_done)?)
 }
 
 pub(crate) fn can_save(model: &Model) -> Enabled {

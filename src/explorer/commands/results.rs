@@ -116,6 +116,8 @@ pub static JUDGE_AGAIN: Command = Command {
 pub static VERDICT: Command = Command {
     id: &command_names::VERDICT,
     help: "overrule a metric or rubric, with a note; the computed result is kept",
+    hint: Some("your verdict"),
+    hint_now: Some(|model| on_judges_tab(model, "your verdict")),
     contexts: &[Context::Case],
     enabled: has_attempt,
     run: dialogs::verdicts::open,
@@ -128,6 +130,8 @@ pub static AGREEMENT: Command = Command {
         default_keys: &["m a"],
     },
     help: "agreement between judges and people, for each rubric",
+    hint: Some("agreement"),
+    hint_now: Some(|model| on_judges_tab(model, "agreement")),
     access: Access::Reads,
     contexts: LISTS,
     run: dialogs::agreement::open,
@@ -184,6 +188,15 @@ pub static NEXT_METRIC: Command = Command {
     run: what_if::next_metric,
     ..BASE
 };
+
+/// A hint that is only given on the judges tab.
+fn on_judges_tab(model: &Model, hint: &str) -> String {
+    let case = model.open_case();
+    match case.is_some_and(|case| case.mode == CaseTab::Judged) {
+        true => hint.to_string(),
+        false => String::new(),
+    }
+}
 
 /// Hides what is identical on all sides of a case, or shows it again.
 fn toggle_identical(model: &mut Model) -> Vec<Effect> {

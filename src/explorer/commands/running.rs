@@ -3,7 +3,7 @@
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
 
-use super::enabled::{can_repeat, can_run_again, has_run, is_running};
+use super::enabled::{can_repeat, can_run_again, has_failing, has_run, is_running};
 use super::{Command, CommandGroup, LISTS, SCREENS};
 use crate::explorer::dialogs;
 use crate::explorer::running::{start, watch};
@@ -12,6 +12,7 @@ use crate::explorer::shared::command_names;
 use crate::explorer::shared::command_names::CommandName;
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::enabled::{can_run, can_score};
+use crate::explorer::shared::model::Model;
 use crate::explorer::shared::run_target::RunTarget;
 
 /// The fields that the commands of this file share.
@@ -154,8 +155,20 @@ pub static REPEAT: Command = Command {
         default_keys: &["K"],
     },
     help: "run the case on the screen, the selected cases, or those that did not pass 5 times, to tell flaky cases from broken ones; asks first",
+    hint: Some("repeat"),
+    hint_now: Some(repeat_hint),
     contexts: SCREENS,
     enabled: can_repeat,
     run: start::repeat,
     ..BASE
 };
+
+/// What the key repeats.
+fn repeat_hint(model: &Model) -> String {
+    let is_chosen = model.open_case().is_some() || !model.view.browse.selected.is_empty();
+    let takes_failing = model.is_on(Context::Run) || !is_chosen && has_failing(model).is_ok();
+    match takes_failing {
+        true => "repeat failing".to_string(),
+        false => "repeat".to_string(),
+    }
+}

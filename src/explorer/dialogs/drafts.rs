@@ -1,7 +1,9 @@
 //! The drafts of a set: cases that were derived from its cases, to add to it or to drop.
 
-use crate::explorer::authoring::proposal::Proposal;
+use crate::explorer::authoring::proposal::{Proposal, ProposalLine};
 use crate::explorer::authoring::{show, shown};
+use crate::explorer::prompts::ask;
+use crate::explorer::prompts::ask::Purpose;
 use crate::explorer::shared::effect::{Effect, SetEffect};
 use crate::explorer::shared::found_drafts::FoundDrafts;
 use crate::explorer::shared::layout::Layout;
@@ -12,13 +14,15 @@ use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::shared::{dialog, notices};
 use crate::explorer::widgets::picker::{Picker, pick_with_note};
 use crate::explorer::widgets::text::put;
-use evaltrail_core::domain::{EvalCase, clean_line, counted};
-use evaltrail_core::formats::Draft;
+use evaltrail_core::domain::{EvalCase, Invocation, clean_line, counted};
+use evaltrail_core::formats::{Draft, PreviewLine};
 use evaltrail_engine::runner::SetDrafts;
+use evaltrail_engine::store::FileEdit;
 use evaltrail_engine::workspace::drafts_path;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -30,7 +34,7 @@ const EXPECTATION_WIDTH: u16 = 11;
 const MAX_MESSAGE: usize = 200;
 
 /// The drafts of a set to choose from.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct DraftList {
     /// The set, by index.
     set: usize,
@@ -97,13 +101,9 @@ pub(crate) fn found(
 }
 
 fn list(model: &mut Model, set: usize, drafts: Arc<SetDrafts>) -> Vec<Effect> {
-    let text = |case: &EvalCase, draft: &Draft| {
-        let text = format!("{}  {}", case.eval_id, draft.change);
-        clean_line(&text).into_owned()
-    };
     let rows = drafts
         .cases()
-        .map(|(at, draft, case)| (at, text(case, draft)))
+        .map(|(at, draft, _)| (at, draft_text(draft)))
         .collect();
     let picker = Picker::new(rows);
     dialog::open(
@@ -122,15 +122,97 @@ impl DraftList {
         Some((draft, draft.case()?))
     }
 
-    /// What the user says in the draft under the cursor, and the keys.
-    fn note(&self) -> Option<String> {
+    /// What the user says in the turn that the draft under the cursor changes, and what is known of the expectation.
+    fn note(&self, model: &Model) -> Option<String> {
         let (draft, case) = self.chosen()?;
         let expectation = match draft.keeps_expectation {
             true => "what is expected stays",
             false => "what to expect is to be decided",
         };
-        let message = case.first_prompt(MAX_MESSAGE);
+        let file = model.file(self.set);
+        let source = file.and_then(|file| {
+            let at = file.positions_of(&draft.source).next()?;
+            file.case(at).ok()
+        });
+        let message = changed_message(case, source.as_ref());
         Some(clean_line(&format!("{message}  ·  {expectation}")).into_owned())
+    }
+
+    /// Shows what drops the draft at a position, so that it is not proposed again.
+    fn drop_draft(&self, model: &mut Model, at: usize, reason: &str) -> Vec<Effect> {
+        let Some(draft) = self.drafts.drafts.get(at) else {
+            return Vec::new();
+        };
+        let text = draft_text(draft);
+        let words = format!("drop the draft {text}");
+        let job = self.drafts.dropping(&BTreeSet::from([at]), reason);
+        let lines = vec![
+            ProposalLine::Heading(shown(model, &job.path)),
+            ProposalLine::Change(PreviewLine::Gone(text)),
+            ProposalLine::Change(PreviewLine::New(format!("dropped: {reason}"))),
+        ];
+        let proposal = Proposal {
+            lines,
+            ..Proposal::new(words, vec![job], |_| String::new())
+        };
+        show(model, proposal)
+    }
+}
+
+/// The id of a draft and what it changes.
+fn draft_text(draft: &Draft) -> String {
+    let id = draft.case().map_or("", |case| &case.eval_id);
+    clean_line(&format!("{id}  {}", draft.change)).into_owned()
+}
+
+/// The message of the first turn that differs from the source, of several with its number; else the first one.
+fn changed_message(case: &EvalCase, source: Option<&EvalCase>) -> String {
+    let turns = case.turns();
+    let before = |at: usize| source.and_then(|source| source.turns().get(at));
+    let says = |turn: &Invocation| turn.user.shown_text();
+    let differs = |at: &usize| before(*at).map(says) != Some(says(&turns[*at]));
+    let is_other = |at: &usize| before(*at) != Some(&turns[*at]);
+    let all = || 0..turns.len();
+    let changed = all().find(differs).or_else(|| all().find(is_other));
+    match changed.filter(|_| source.is_some() && turns.len() > 1) {
+        Some(at) => {
+            let message: String = says(&turns[at]).chars().take(MAX_MESSAGE).collect();
+            format!("turn {}: {message}", at + 1)
+        }
+        None => case.first_prompt(MAX_MESSAGE),
+    }
+}
+
+/// The question why a draft is dropped.
+#[derive(Debug)]
+struct DropReason {
+    /// The list that the draft is in.
+    list: DraftList,
+    /// The position of the draft.
+    at: usize,
+    id: String,
+}
+
+impl Purpose for DropReason {
+    fn prompt(&self, _: &Model) -> Cow<'static, str> {
+        format!("reason to drop {}: ", clean_line(&self.id)).into()
+    }
+
+    fn example(&self) -> &'static str {
+        "a few words, which are kept with the draft"
+    }
+
+    fn wrong(&self, _: &Model, typed: &str) -> Option<String> {
+        let is_empty = typed.trim().is_empty();
+        is_empty.then(|| "say why: it is kept with the draft".to_string())
+    }
+
+    fn accept(&self, model: &mut Model, typed: &str) -> Vec<Effect> {
+        self.list.drop_draft(model, self.at, typed)
+    }
+
+    fn cancel(&self, model: &mut Model) {
+        dialog::open(model, self.list.clone());
     }
 }
 
@@ -145,33 +227,41 @@ impl Dialog for DraftList {
 
     /// Shows what adds the draft to the set.
     fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
-        let (_, case) = self.chosen()?;
+        let (draft, case) = self.chosen()?;
         let words = format!("add the draft {}", case.eval_id);
         let chosen = BTreeSet::from([self.picker.chosen()?]);
         let file = model.file(self.set)?.clone();
         let path = &model.view.sets[self.set].path.path;
         Some(match self.drafts.accepting((path, &file), &chosen) {
-            Ok(jobs) => {
-                let proposal = Proposal::new(words, jobs.into(), |job| shown(model, &job.path));
+            Ok([of_set, of_drafts]) => {
+                let removed = [
+                    ProposalLine::Heading(shown(model, &of_drafts.path)),
+                    ProposalLine::Change(PreviewLine::Gone(draft_text(draft))),
+                ];
+                let name = |job: &FileEdit| shown(model, &job.path);
+                let mut proposal = Proposal::new(words, vec![of_set], name);
+                proposal.jobs.push(of_drafts);
+                proposal.lines.extend(removed);
                 show(model, proposal)
             }
             Err(why) => notices::notify(model, why, true),
         })
     }
 
-    /// Shows what drops the draft, so that it is not proposed again.
+    /// Asks why the draft is dropped.
     fn tab(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
         let (_, case) = self.chosen()?;
-        let words = format!("drop the draft {}", case.eval_id);
-        let chosen = BTreeSet::from([self.picker.chosen()?]);
-        let job = self.drafts.dropping(&chosen, "");
-        let proposal = Proposal::new(words, vec![job], |job| shown(model, &job.path));
-        Some(show(model, proposal))
+        let reason = DropReason {
+            id: case.eval_id.clone(),
+            at: self.picker.chosen()?,
+            list: self.clone(),
+        };
+        Some(ask::open(model, reason, String::new()))
     }
 
     fn draw(
         &self,
-        _: &Model,
+        model: &Model,
         areas: &Layout,
         theme: &Theme,
         buffer: &mut Buffer,
@@ -198,7 +288,7 @@ impl Dialog for DraftList {
             "{}   enter add to the set, tab drop, esc close",
             counted(self.drafts.cases().count(), "draft")
         );
-        let note = self.note();
+        let note = self.note(model);
         Some(pick_with_note(
             &self.picker,
             &title,
@@ -208,5 +298,31 @@ impl Dialog for DraftList {
             buffer,
             row,
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evaltrail_core::domain::{Content, Conversation};
+
+    #[test]
+    fn message_of_the_changed_turn_is_shown() {
+        let case = |messages: &[&str]| {
+            let turn = |message: &&str| Invocation {
+                user: Content::text("user", *message),
+                ..Invocation::default()
+            };
+            EvalCase {
+                conversation: Conversation::Turns(messages.iter().map(turn).collect()),
+                ..EvalCase::default()
+            }
+        };
+        let source = case(&["hello", "2 litres"]);
+        let draft = case(&["hello", "3 litres"]);
+        assert_eq!(changed_message(&draft, Some(&source)), "turn 2: 3 litres");
+        assert_eq!(changed_message(&draft, None), "hello");
+        let single = changed_message(&case(&["3 litres"]), Some(&case(&["2 litres"])));
+        assert_eq!(single, "3 litres");
     }
 }

@@ -4,6 +4,7 @@ use crate::explorer::case_list::filter_completion::{FieldValues, FilterCompletio
 use crate::explorer::case_list::listing;
 use crate::explorer::prompts::line::{CONFIRM_OR_CANCEL, draw_line};
 use crate::explorer::shared::case_list::Pane;
+use crate::explorer::shared::completion_cycle::CompletionCycle;
 use crate::explorer::shared::dialog;
 use crate::explorer::shared::effect::Effect;
 use crate::explorer::shared::layout::Layout;
@@ -24,6 +25,8 @@ pub struct FilterLine {
     /// The filter when the line was opened.
     before: String,
     completion: FilterCompletion,
+    /// What the text was completed with, and the words for it.
+    cycle: (CompletionCycle, FilterCompletion),
     /// The values of the field that is typed.
     values: FieldValues,
 }
@@ -77,6 +80,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
             wrong: None,
             before,
             completion: FilterCompletion::default(),
+            cycle: Default::default(),
             values: FieldValues::default(),
         },
     )
@@ -88,10 +92,21 @@ impl Dialog for FilterLine {
         self.apply(model);
     }
 
+    /// Completes the last word. If repeated, uses the next word, which is then the first one of the hint.
     fn tab(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
-        if let Some(completed) = self.completion.completed(self.input.value()) {
-            self.input = Input::new(completed);
-            self.apply(model);
+        let (cycle, words) = &mut self.cycle;
+        let typed = self.input.value();
+        let completed = cycle.next(typed, || {
+            *words = self.completion.clone();
+            self.completion.completed(typed)
+        });
+        let completed = completed?.to_string();
+        self.input = Input::new(completed);
+        self.apply(model);
+        let (cycle, words) = &self.cycle;
+        if cycle.has_others() {
+            self.completion = words.clone();
+            self.completion.words.rotate_left(cycle.following());
         }
         None
     }
@@ -143,6 +158,7 @@ mod tests {
             wrong,
             before: String::new(),
             completion: FilterCompletion::default(),
+            cycle: Default::default(),
             values: FieldValues::default(),
         };
         assert!(line(Some("no".into())).choose(&mut model).is_none());

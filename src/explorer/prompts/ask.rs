@@ -34,6 +34,9 @@ pub trait Purpose: Debug + Sync {
     /// Uses a text for which [`Purpose::wrong`] returned `None`.
     fn accept(&self, model: &mut Model, typed: &str) -> Vec<Effect>;
 
+    /// The line was cancelled.
+    fn cancel(&self, _: &mut Model) {}
+
     /// Follows cases whose positions changed. False: the case is gone, and the line closes.
     fn follow(&mut self, _: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
         true
@@ -54,6 +57,10 @@ impl Dialog for AskLine {
     fn edit(&mut self, model: &mut Model, request: InputRequest) {
         self.input.handle(request);
         self.wrong = self.purpose.wrong(model, self.input.value());
+    }
+
+    fn cancel(&mut self, model: &mut Model) {
+        self.purpose.cancel(model);
     }
 
     fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {

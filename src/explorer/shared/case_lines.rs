@@ -69,6 +69,8 @@ pub struct CaseLines {
     pub pieces: Vec<PieceLine>,
     /// The first line of each stretch of changed lines, in order. A long difference has several.
     pub stretches: Vec<usize>,
+    /// Whether the comparison is shown, and accepting all that the agent did would change nothing.
+    pub is_as_expected: bool,
     /// Number of levels of nested JSON values, folded or not.
     pub nested_levels: usize,
     /// Lines of the side pane.

@@ -33,6 +33,7 @@ pub(crate) fn notify_about(
         until,
         topic,
         count: before + 1,
+        is_about_position: false,
     };
     model.notices.push(notice.clone());
     model
@@ -40,6 +41,21 @@ pub(crate) fn notify_about(
         .drain(..model.notices.len().saturating_sub(MAX_NOTICES));
     model.notice = Some(notice);
     Vec::new()
+}
+
+/// Shows a notice about the position of the cursor. It is hidden at the next key or use of the mouse.
+pub(crate) fn notify_position(model: &mut Model, text: String) -> Vec<Effect> {
+    let effects = notify(model, text, false);
+    if let Some(notice) = &mut model.notice {
+        notice.is_about_position = true;
+    }
+    effects
+}
+
+/// Whether the notice is about the position of the cursor.
+pub(crate) fn is_about_position(model: &Model) -> bool {
+    let notice = model.notice.as_ref();
+    notice.is_some_and(|notice| notice.is_about_position)
 }
 
 /// Whether the notice is no error and has been shown long enough to be read.

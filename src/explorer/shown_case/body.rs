@@ -2,11 +2,14 @@
 //! built once for an attempt and a size; drawing uses only the visible ones. The modules that build lines (`compare`,
 //! `timeline`, `judged`) use the types of this module, and [`build_body`] calls them.
 
-use crate::explorer::shared::case_lines::{BodyView, CaseLines, CaseTab, Compared, TurnLines};
+use crate::explorer::shared::case_lines::{
+    BodyView, CaseLines, CaseTab, Compared, ComparedTurn, TurnLines,
+};
 use crate::explorer::shown_case::compare::compare;
 use crate::explorer::shown_case::judged::judged_lines;
 use crate::explorer::shown_case::response_text::shown_response;
 use crate::explorer::shown_case::timeline::timeline;
+use evaltrail_core::diff::same_calls;
 use evaltrail_core::domain::{Invocation, MetricResult, Status};
 use serde_json::Value;
 
@@ -92,6 +95,20 @@ fn deep(value: &Value) -> usize {
     }
 }
 
+/// Whether [accepting](evaltrail_core::diff::accept) what the agent did in a turn would change nothing.
+fn is_as_expected(turn: &ComparedTurn) -> bool {
+    let (Some(expected), Some(actual)) = (&turn.expected, &turn.actual) else {
+        return false;
+    };
+    // Unknown calls are not accepted.
+    let has_same_calls = !actual.trajectory.is_known()
+        || expected.trajectory.is_known() && same_calls(&expected.calls(), &actual.calls());
+    let intermediate = expected.intermediate_responses();
+    has_same_calls
+        && expected.response_text() == actual.response_text()
+        && (intermediate.is_empty() || intermediate == actual.intermediate_responses())
+}
+
 /// Builds the lines of a case.
 pub fn build_body(compared: &Compared, view: BodyView) -> CaseLines {
     let other = |width: usize| match view.mode {
@@ -111,6 +128,7 @@ pub fn build_body(compared: &Compared, view: BodyView) -> CaseLines {
         let beside = view.beside.map(other).unwrap_or_default().lines;
         return CaseLines {
             beside,
+            is_as_expected: compared.turns.iter().all(is_as_expected),
             ..compare(compared, view, side_by_side)
         };
     }

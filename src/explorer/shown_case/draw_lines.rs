@@ -191,6 +191,16 @@ pub(crate) fn verdict_line(line: &VerdictLine, row: Rect, theme: &Theme, buffer:
                 theme.status(*status),
             );
         }
+        VerdictLine::Brief(status, _, text) => {
+            put(
+                buffer,
+                row.x + 1,
+                row.y,
+                row.width - 2,
+                text,
+                theme.status(*status),
+            );
+        }
         VerdictLine::Note(words) => {
             put(
                 buffer,

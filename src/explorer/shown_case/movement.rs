@@ -112,11 +112,7 @@ pub(crate) fn next_trajectory(model: &mut Model) -> Vec<Effect> {
     let now = firsts.iter().position(same).unwrap_or(0);
     match firsts.get((now + 1) % firsts.len().max(1)).copied() {
         Some(next) if firsts.len() > 1 => attempt(model, next as isize - here as isize),
-        _ => notices::notify(
-            model,
-            "the agent did the same in every attempt".into(),
-            false,
-        ),
+        _ => notices::notify_position(model, "the agent did the same in every attempt".into()),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::shown_case::draw_lines::{
     body_line, body_lines, preview_events_width, verdict_line,
 };
+use crate::explorer::shown_case::fitted_verdict::fitted_reasons;
 use crate::explorer::shown_case::refresh;
 use crate::explorer::shown_case::verdict::{VerdictLine, verdict_lines};
 use crate::explorer::widgets::attempts::attempt_text;
@@ -31,13 +32,15 @@ pub(crate) fn draw(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer
     };
     let inner = panel(area, &model.shown_id(case.at), false, theme, buffer);
     let mut y = status_line(model, case, inner, theme, buffer);
-    let reasons: Vec<VerdictLine> = verdict_lines(model, usize::from(inner.width), false);
+    let width = usize::from(inner.width);
+    let mut reasons: Vec<VerdictLine> = verdict_lines(model, width, false);
+    reasons.retain(is_a_reason);
     // At least one line is left for the comparison.
     let left = usize::from(inner.bottom().saturating_sub(y + 1));
     let room = usize::from(inner.height / 2).max(3).min(left);
-    for line in reasons.iter().filter(|line| is_a_reason(line)).take(room) {
+    for line in fitted_reasons(model, reasons, width, room) {
         verdict_line(
-            line,
+            &line,
             Rect {
                 x: inner.x,
                 y,

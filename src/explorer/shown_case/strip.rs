@@ -31,17 +31,43 @@ impl StripItem {
     }
 }
 
+/// How turns and attempts are named.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum StripNames {
+    /// With the keys that go to the others.
+    WithKeys,
+    /// Without keys, where there is little room.
+    Short,
+}
+
+impl StripNames {
+    fn turns(self) -> String {
+        match self {
+            StripNames::WithKeys => format!("turns {} {}", key_sign(&LEFT), key_sign(&RIGHT)),
+            StripNames::Short => "turns".to_string(),
+        }
+    }
+
+    fn attempts(self) -> String {
+        let (previous, next) = (PREVIOUS_ATTEMPT.key(), NEXT_ATTEMPT.key());
+        match self {
+            StripNames::WithKeys => format!("attempts {previous} {next}"),
+            StripNames::Short => "attempts".to_string(),
+        }
+    }
+}
+
 /// Number of columns that all turns and attempts need; 0 if there are neither several turns nor several attempts.
-pub(crate) fn width(model: &Model, case: &CaseScreen) -> usize {
+pub(crate) fn width(model: &Model, case: &CaseScreen, names: StripNames) -> usize {
     let width = |name: &str, items: &[StripItem]| match items {
         [] => 0,
         items => width_of(name, items),
     };
-    width(&turns_name(), &turns(model, case)) + width(&attempts_name(), &attempts(model, case))
+    width(&names.turns(), &turns(model, case)) + width(&names.attempts(), &attempts(model, case))
 }
 
-/// Draws turns and attempts into the upper border of an area. If not all of them fit, those around the current one are
-/// shown, and "…" marks the rest.
+/// Draws turns and attempts into the upper border of an area. If not all of them fit, the keys are left out; if
+/// that is not enough, those around the current one are shown, and "…" marks the rest.
 pub(crate) fn turns_and_attempts(
     model: &Model,
     case: &CaseScreen,
@@ -50,17 +76,18 @@ pub(crate) fn turns_and_attempts(
     buffer: &mut Buffer,
 ) {
     let (mut x, y, end) = (area.x + 2, area.y, area.right().saturating_sub(2));
+    let names = names_in(model, case, usize::from(end.saturating_sub(x)));
     let attempts = attempts(model, case);
     let kept = if attempts.is_empty() {
         0
     } else {
-        width_of(&attempts_name(), &attempts).min(ATTEMPTS_WIDTH)
+        width_of(&names.attempts(), &attempts).min(ATTEMPTS_WIDTH)
     };
     let turns = turns(model, case);
     let room = usize::from(end.saturating_sub(x)).saturating_sub(kept);
     if !turns.is_empty() {
         x += put_items(
-            &turns_name(),
+            &names.turns(),
             &turns,
             Rect::new(x, y, room as u16, 1),
             theme,
@@ -70,12 +97,22 @@ pub(crate) fn turns_and_attempts(
     if !attempts.is_empty() {
         let left = end.saturating_sub(x);
         put_items(
-            &attempts_name(),
+            &names.attempts(),
             &attempts,
             Rect::new(x, y, left, 1),
             theme,
             buffer,
         );
+    }
+}
+
+/// The names for a strip in `room` columns: without keys if not everything fits with them.
+fn names_in(model: &Model, case: &CaseScreen, room: usize) -> StripNames {
+    // Between the names and around the items.
+    const SPACES: usize = 3;
+    match width(model, case, StripNames::WithKeys) + SPACES <= room {
+        true => StripNames::WithKeys,
+        false => StripNames::Short,
     }
 }
 
@@ -86,14 +123,6 @@ fn key_sign(command: &'static CommandName) -> &'static str {
         "right" => "→",
         key => key,
     }
-}
-
-fn turns_name() -> String {
-    format!("turns {} {}", key_sign(&LEFT), key_sign(&RIGHT))
-}
-
-fn attempts_name() -> String {
-    format!("attempts {} {}", PREVIOUS_ATTEMPT.key(), NEXT_ATTEMPT.key())
 }
 
 fn turns(model: &Model, case: &CaseScreen) -> Vec<StripItem> {

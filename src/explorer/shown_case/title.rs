@@ -128,33 +128,37 @@ const NARROW: u16 = 60;
 
 /// The position of the case among those that did not pass.
 pub(crate) fn failing_text(model: &Model) -> String {
+    let [with_keys, text, _] = failing_texts(model);
+    match model.size.0 < NARROW {
+        true => text,
+        false => with_keys,
+    }
+}
+
+/// The position of the case among those that did not pass: with the keys that go to the others, without them, and as short as
+/// possible.
+pub(crate) fn failing_texts(model: &Model) -> [String; 3] {
     let Some(at) = model.open_case().map(|case| case.at) else {
-        return String::new();
+        return Default::default();
     };
-    let failing: Vec<_> = model
-        .view
-        .browse
-        .visible
-        .iter()
-        .filter(|case| {
-            model
-                .view
-                .outcomes
-                .worst(**case)
-                .is_some_and(|status| status != Status::Passed)
-        })
-        .collect();
+    let browse = &model.view.browse;
+    let did_not_pass = |case: &&CaseRef| {
+        let worst = model.view.outcomes.worst(**case);
+        worst.is_some_and(|status| status != Status::Passed)
+    };
+    let failing: Vec<_> = browse.visible.iter().filter(did_not_pass).collect();
+    let count = failing.len();
     match failing.iter().position(|case| **case == at) {
-        Some(nth) => {
-            let (next, previous) = (NEXT_FAILING.key(), PREVIOUS_FAILING.key());
-            let keys = if model.size.0 < NARROW {
-                String::new()
-            } else {
-                format!("  {next} {previous}")
-            };
-            format!("{} of {} failing{keys}", nth + 1, failing.len())
+        Some(position) => {
+            let (nth, next, previous) = (position + 1, NEXT_FAILING.key(), PREVIOUS_FAILING.key());
+            let text = format!("{nth} of {count} failing");
+            let with_keys = format!("{text}  {next} {previous}");
+            [with_keys, text, format!("{nth}/{count}")]
         }
-        None if !failing.is_empty() => format!("{} failing", failing.len()),
-        None => String::new(),
+        None if count > 0 => {
+            let text = format!("{count} failing");
+            [text.clone(), text, String::new()]
+        }
+        None => Default::default(),
     }
 }

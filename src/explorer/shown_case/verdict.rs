@@ -3,7 +3,7 @@
 
 use crate::explorer::case_list::trend::since_text;
 use crate::explorer::shared::command_names::{
-    APPLY_SUGGESTION, JUDGE_AGAIN, METRICS_TAB, QUEUE_RELAX, RUN, SCORE,
+    APPLY_SUGGESTION, JUDGE_AGAIN, QUEUE_RELAX, RUN, SCORE,
 };
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::enabled::can_score;
@@ -32,6 +32,8 @@ pub enum VerdictLine {
     Note(String),
     /// A metric: its status, name, numbers, and the first line of its reason.
     Metric(Status, String, String, Line),
+    /// A metric in one line: its status, its name, and the line.
+    Brief(Status, String, String),
     /// Continuation of a reason, with its indentation in columns.
     More(usize, Line),
 }
@@ -85,7 +87,8 @@ pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLin
         lines.extend(mine.flat_map(|one| notes(&overruled_text(one), width)));
     };
     failed.iter().for_each(|metric| add(metric, &mut lines));
-    if let Some(change) = model.shown_case().and_then(|case| case.suggestion.as_ref()) {
+    let suggestion = model.shown_case().and_then(|case| case.suggestion.as_ref());
+    if let Some(change) = suggestion.filter(|_| edited_criteria(model).is_none()) {
         lines.extend(notes(&suggestion_text(model, change), width));
     }
     if !attempt.undecided.is_empty() {
@@ -101,48 +104,17 @@ pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLin
     lines
 }
 
-/// The number of lines of [`brief_lines`].
-pub const BRIEF_LINES: u16 = 2;
-
-/// Two lines in the place of `lines`: the metric whose threshold a what-if changes, else the first failed one, with its
-/// reason, or the first line if there is no such metric; and the suggestion, or that there is more.
-pub fn brief_lines(model: &Model, lines: Vec<VerdictLine>, width: usize) -> Vec<VerdictLine> {
-    let room = width.saturating_sub(2);
-    let attempt = model.shown_attempt();
-    let failed = attempt
-        .filter(|attempt| attempt.error.is_none())
-        .and_then(|attempt| {
-            let at_hand = model.metric_at_hand().map(|metric| &metric.metric);
-            let metrics = in_order(attempt);
-            let chosen = metrics.iter().find(|one| Some(&one.metric) == at_hand);
-            let first = metrics.first().filter(|one| one.status == Status::Failed);
-            chosen.or(first).copied()
-        });
-    let first = match failed {
-        Some(metric) => {
-            let glyph = metric.status.glyph();
-            let (name, numbers) = (clean_line(&metric.metric), numbers_text(metric));
-            let reason = clean_line(&metric.explanation);
-            let words = format!("{glyph} {name} {numbers}  {reason}");
-            let line = vec![plain(&fit(&words, room))];
-            VerdictLine::Words(metric.status, line)
-        }
-        None => lines
-            .into_iter()
-            .next()
-            .unwrap_or(VerdictLine::Note(String::new())),
-    };
-    let key = METRICS_TAB.key();
-    let suggestion = model.shown_case().and_then(|case| case.suggestion.as_ref());
-    let second = match suggestion {
-        Some(change) => format!("{}  ({key} all metrics)", suggestion_text(model, change)),
-        None => format!("… more  ({key} all metrics)"),
-    };
-    vec![first, VerdictLine::Note(fit(&second, room).into_owned())]
+/// The name of the file with criteria of the visible case that had another content in the run.
+fn edited_criteria(model: &Model) -> Option<String> {
+    model.criteria_edited_since(model.current_case()?)
 }
 
-/// What a change of criteria would do, with the key that tries it.
-fn suggestion_text(model: &Model, change: &WhatIf) -> String {
+/// What a change of criteria would do, with the key that tries it; if the criteria were changed since the run, that they were.
+pub(super) fn suggestion_text(model: &Model, change: &WhatIf) -> String {
+    if let Some(file) = edited_criteria(model) {
+        let again = JUDGE_AGAIN.key();
+        return format!("{file} was edited since this run  ({again} score it again)");
+    }
     let words = change.describe().join(" + ");
     let hint = match model.screen_context() {
         Context::Queue => format!("{} loosens the criteria", QUEUE_RELAX.key()),
@@ -152,7 +124,7 @@ fn suggestion_text(model: &Model, change: &WhatIf) -> String {
 }
 
 /// The score and the threshold of a metric.
-fn numbers_text(metric: &MetricSummary) -> String {
+pub(super) fn numbers_text(metric: &MetricSummary) -> String {
     match (metric.score(), metric.threshold) {
         (Some(score), Some(threshold)) => {
             let (score, threshold) = compared_texts(score, threshold);
@@ -268,10 +240,7 @@ fn case_notes(model: &Model, attempt: &AttemptSummary, width: usize, lines: &mut
         );
         lines.extend(notes(&words, width));
     }
-    if let Some(file) = model
-        .current_case()
-        .and_then(|case| model.criteria_edited_since(case))
-    {
+    if let Some(file) = edited_criteria(model) {
         let (run, judge) = (RUN.key(), JUDGE_AGAIN.key());
         let words = format!(
             "{file} was edited since this run; this is the result with the earlier criteria  ({judge} scores it with the new ones, {run} runs the case)"
@@ -344,7 +313,8 @@ fn plain(text: &str) -> Span {
     }
 }
 
-fn in_order(attempt: &AttemptSummary) -> Vec<&MetricSummary> {
+/// The metrics of an attempt, those that failed first.
+pub(super) fn in_order(attempt: &AttemptSummary) -> Vec<&MetricSummary> {
     let mut metrics: Vec<&MetricSummary> = attempt.metrics.iter().collect();
     metrics.sort_by_key(|metric| match metric.status {
         Status::Failed => 0,

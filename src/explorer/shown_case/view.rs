@@ -2,7 +2,7 @@
 
 use crate::explorer::shared::case_lines::{CaseLines, CaseTab};
 use crate::explorer::shared::case_screen::CaseScreen;
-use crate::explorer::shared::command_names::{METRICS_TAB, NEXT_DIFFERENCE, PREVIOUS_DIFFERENCE};
+use crate::explorer::shared::command_names::{NEXT_DIFFERENCE, PREVIOUS_DIFFERENCE};
 use crate::explorer::shared::layout::{Layout, inside};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
@@ -10,14 +10,14 @@ use crate::explorer::shown_case::compare::column_width;
 use crate::explorer::shown_case::draw_lines::{
     WIDE_FROM, body_lines, is_wide, lines_area, verdict_line,
 };
-use crate::explorer::shown_case::title::{failing_text, title, title_width};
-use crate::explorer::shown_case::verdict::{BRIEF_LINES, VerdictLine, brief_lines, verdict_lines};
-use crate::explorer::shown_case::{strip, tabs};
+use crate::explorer::shown_case::fitted_verdict::{BRIEF_LINES, fitted_lines};
+use crate::explorer::shown_case::tabs;
+use crate::explorer::shown_case::upper_border::{has_room_for_title, upper_border};
+use crate::explorer::shown_case::verdict::{VerdictLine, verdict_lines};
 use crate::explorer::widgets::text::put;
 use crate::explorer::widgets::{panel, panel_note, scrollbar};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use unicode_width::UnicodeWidthStr;
 
 pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
     let Some(case) = model.open_case() else {
@@ -47,8 +47,9 @@ pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
             ..base
         };
     }
-    let wanted = verdict_lines(model, usize::from(body.width), false).len() as u16;
-    let height = wanted.min(most_verdict_lines(body.height));
+    let in_border = has_title_in_border(&base, model, case);
+    let most = most_verdict_lines(body.height).max(spare_lines(&base, case, in_border));
+    let height = fitted_lines(model, usize::from(body.width), usize::from(most)).len() as u16;
     let panel = Rect {
         y: body.bottom() - height,
         height,
@@ -58,7 +59,7 @@ pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
         height: body.height - height,
         ..body
     };
-    match has_title_in_border(&base, model, case) {
+    match in_border {
         true => Layout {
             header: Rect::default(),
             main: Rect {
@@ -90,6 +91,17 @@ fn most_verdict_lines(lines: u16) -> u16 {
     }
 }
 
+/// The number of lines that the comparison does not need.
+fn spare_lines(base: &Layout, case: &CaseScreen, has_title_in_border: bool) -> u16 {
+    let Some(body) = &case.body else {
+        return 0;
+    };
+    let around = 2 + u16::from(case.mode == CaseTab::Compare);
+    let needed = u16::try_from(body.lines.len()).unwrap_or(u16::MAX);
+    let lines = base.body.height + u16::from(has_title_in_border);
+    lines.saturating_sub(needed.saturating_add(around))
+}
+
 /// Whether the title is in the upper border of the difference, which saves a line on low screens. Not where turns and
 /// attempts leave too little room, or something else is below the title, or a run is live, whose progress is beside the
 /// title.
@@ -97,10 +109,7 @@ fn has_title_in_border(base: &Layout, model: &Model, case: &CaseScreen) -> bool 
     let is_low = base.body.height < DIFFERENCE_LINES + 2 * BRIEF_LINES;
     let is_below_title = base.body.y == base.header.bottom();
     let has_live_run = model.run.as_ref().is_some_and(|run| run.is_live());
-    let strip_width = strip_width(model, case);
-    let has_room =
-        strip_width == 0 || title_width(model) + strip_width + 4 <= usize::from(base.body.width);
-    is_low && is_below_title && !has_live_run && has_room
+    is_low && is_below_title && !has_live_run && has_room_for_title(model, case, base.body.width)
 }
 
 /// Whether the metrics tab fills the screen, so that scrolling applies to it.
@@ -167,41 +176,6 @@ pub(crate) fn draw(
     None
 }
 
-/// Number of columns of the upper border for turns and attempts, with the spaces around them.
-fn strip_width(model: &Model, case: &CaseScreen) -> usize {
-    match strip::width(model, case) {
-        0 => 0,
-        width => width + 5,
-    }
-}
-
-/// Draws turns and attempts into the upper border of the main pane, after the title if that is not in the header.
-fn upper_border(
-    model: &Model,
-    case: &CaseScreen,
-    areas: &Layout,
-    theme: &Theme,
-    buffer: &mut Buffer,
-) {
-    let mut strip_area = areas.main;
-    if areas.header.is_empty() {
-        let strip_width = strip_width(model, case);
-        let strip_width = strip_width.min(usize::from(areas.main.width)) as u16;
-        let title_area = Rect {
-            width: areas.main.width - strip_width,
-            ..areas.main
-        };
-        let note = match strip_width {
-            0 => failing_text(model),
-            _ => String::new(),
-        };
-        title_in_border(model, &note, title_area, theme, buffer);
-        strip_area.x = title_area.right().saturating_sub(2);
-        strip_area.width = areas.main.right() - strip_area.x;
-    }
-    strip::turns_and_attempts(model, case, strip_area, theme, buffer);
-}
-
 /// Draws the lines of the main pane, the mark of the current difference and its position.
 fn comparison(
     model: &Model,
@@ -240,39 +214,6 @@ fn comparison(
         theme,
         buffer,
     );
-}
-
-/// Draws the title into the upper border of an area, and a note at the right end.
-fn title_in_border(model: &Model, note: &str, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let row = Rect {
-        x: area.x + 2,
-        width: area.width.saturating_sub(4),
-        height: 1,
-        ..area
-    };
-    panel_note(area, area.y, note, theme.style(Role::Accent), buffer);
-    let used = match note.width() {
-        0 => 0,
-        width => width as u16 + 3,
-    };
-    let row = Rect {
-        width: row.width.saturating_sub(used),
-        ..row
-    };
-    // The border stays behind the title, which has gaps.
-    let mut drawn = Buffer::empty(row);
-    drawn.set_style(row, theme.style(Role::Text));
-    title(model, row, theme, &mut drawn);
-    let is_text = |x: &u16| drawn[(*x, row.y)].symbol() != " ";
-    if let Some(end) = (row.left()..row.right()).rev().find(is_text) {
-        for x in row.left()..=end {
-            buffer[(x, row.y)] = drawn[(x, row.y)].clone();
-        }
-        let style = theme.style(Role::Text);
-        for x in [row.x.saturating_sub(1), (end + 1).min(row.right())] {
-            put(buffer, x, row.y, 1, " ", style);
-        }
-    }
 }
 
 /// Draws the headings of the two columns or, if the sides are stacked, a legend of the signs.
@@ -410,50 +351,12 @@ fn difference_text(case: &CaseScreen, width: u16) -> String {
     format!("difference {position}  {next} {previous}")
 }
 
-/// Draws the first lines of the metrics, and the number of lines that do not fit.
+/// Draws the lines of the metrics that fit.
 fn verdict(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let mut lines = verdict_lines(model, usize::from(area.width), false);
-    if area.height == BRIEF_LINES && lines.len() > usize::from(BRIEF_LINES) {
-        lines = brief_lines(model, lines, usize::from(area.width));
-        if model.metric_at_hand().is_some() {
-            put(buffer, area.x, area.y, 1, "▸", theme.style(Role::Accent));
-        }
-    }
+    let lines = fitted_lines(model, usize::from(area.width), usize::from(area.height));
     let at_hand = model.metric_at_hand().map(|metric| &metric.metric);
-    let rows = usize::from(area.height);
-    let shown = if lines.len() > rows {
-        rows.saturating_sub(1)
-    } else {
-        rows
-    };
-    for (row, line) in lines.iter().take(shown).enumerate() {
-        verdict_row(
-            line,
-            at_hand,
-            Rect {
-                y: area.y + row as u16,
-                height: 1,
-                ..area
-            },
-            theme,
-            buffer,
-        );
-    }
-    if lines.len() > rows && rows > 0 {
-        let words = format!(
-            "… {} more lines  ({} all metrics)",
-            lines.len() - shown,
-            METRICS_TAB.key()
-        );
-        let y = area.bottom() - 1;
-        put(
-            buffer,
-            area.x + 1,
-            y,
-            area.width.saturating_sub(1),
-            &words,
-            theme.style(Role::Faint),
-        );
+    for (line, row) in lines.iter().zip(area.rows()) {
+        verdict_row(line, at_hand, row, theme, buffer);
     }
 }
 
@@ -466,7 +369,11 @@ fn verdict_row(
     buffer: &mut Buffer,
 ) {
     verdict_line(line, row, theme, buffer);
-    if matches!(line, VerdictLine::Metric(_, name, ..) if at_hand == Some(name)) {
+    let name = match line {
+        VerdictLine::Metric(_, name, ..) | VerdictLine::Brief(_, name, _) => Some(name),
+        _ => None,
+    };
+    if name.is_some() && name == at_hand {
         put(buffer, row.x, row.y, 1, "▸", theme.style(Role::Accent));
     }
 }

@@ -85,7 +85,7 @@ impl EffectExecutor {
                     (Some((own, _)), Some((other, _))) => *own == other,
                     (own, other) => own.is_none() && other.is_none(),
                 };
-                let tools = tools::tools_of_sets(sets.iter().filter(is_of_agent));
+                let tools = tools::tools_of_sets(sets.iter().filter(is_of_agent), &sets[set]);
                 let spec = own.map(|(_, spec)| spec);
                 (tools, spec.filter(|spec| is_allowed(&workspace, spec)))
             });

@@ -10,18 +10,32 @@ use evaltrail_engine::workspace::{SetPath, Workspace, open_set};
 /// Maximum number of cases of a file that are searched.
 const CASES: usize = 2_000;
 
-/// The tools that the cases of sets call, in expected and saved turns.
-pub(crate) fn tools_of_sets<'a>(sets: impl Iterator<Item = &'a SetPath>) -> KnownTools {
+/// The tools that the cases of sets call, in expected and saved turns; `own` is the set that is edited.
+pub(crate) fn tools_of_sets<'a>(
+    sets: impl Iterator<Item = &'a SetPath>,
+    own: &SetPath,
+) -> KnownTools {
     let mut tools = KnownTools::default();
-    for open in sets.filter_map(|set| open_set(set).ok()) {
+    tools.default_app = app_of_set(own);
+    for (set, open) in sets.filter_map(|set| Some((set, open_set(set).ok()?))) {
+        let of_set = app_of_set(set);
         for case in (0..open.file.len().min(CASES)).filter_map(|at| open.file.case(at).ok()) {
+            let named = case.session_input.as_ref().map(|input| &input.app_name);
+            let app = named.filter(|app| !app.is_empty()).unwrap_or(&of_set);
             let saved = case.saved.iter().flat_map(|saved| &saved.turns);
             for turn in case.turns().iter().chain(saved) {
-                turn.calls().into_iter().for_each(|call| tools.see(call));
+                let calls = turn.calls().into_iter();
+                calls.for_each(|call| tools.see_in(app, call));
             }
         }
     }
     tools
+}
+
+/// The application of the cases of a set that name none: that of its folder, else one of its own.
+fn app_of_set(set: &SetPath) -> String {
+    let app = set.app.clone();
+    app.unwrap_or_else(|| set.path.display().to_string())
 }
 
 /// The agents of a workspace, with what each says about itself.

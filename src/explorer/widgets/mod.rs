@@ -9,7 +9,7 @@ pub mod text_field;
 use crate::explorer::shared::layout::inside;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right};
-use evaltrail_core::domain::Totals;
+use evaltrail_core::domain::{Status, Totals};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -56,6 +56,27 @@ pub(crate) fn panel_note(area: Rect, y: u16, note: &str, style: Style, buffer: &
             style,
         );
     }
+}
+
+/// Draws the reason of the row under the cursor into the lower border of its list, where there is more room than in the row.
+pub(crate) fn reason_in_border(
+    area: Rect,
+    status: Status,
+    reason: &str,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
+    if reason.is_empty() || area.width <= 20 {
+        return;
+    }
+    put(
+        buffer,
+        area.x + 2,
+        area.bottom() - 1,
+        area.width - 4,
+        &format!(" {} {reason} ", status.glyph()),
+        theme.status(status),
+    );
 }
 
 /// Draws an empty box in the middle, over everything else. Returns the area inside.

@@ -23,7 +23,7 @@ const MAX_FOUND: usize = 200;
 const PAGE: usize = 8;
 
 /// A list that is filtered by fuzzy matching of typed text.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Picker<T> {
     /// The text field.
     pub input: Input,

@@ -102,7 +102,8 @@ pub struct RunOptionsForm {
     pub(super) ticket: Ticket,
     pub(super) fields: Vec<(RunOption, Input)>,
     pub(super) cursor: usize,
-    /// Whether the field under the cursor was typed into since the cursor came: the first digit replaces its value.
+    /// Whether the field under the cursor was edited since the cursor came. Until then its text is selected: what is typed
+    /// replaces it.
     pub(super) is_typed: bool,
     /// The cases that the filter chooses from.
     pub(super) cases: Vec<CaseRef>,
@@ -192,22 +193,23 @@ impl RunOptionsForm {
     pub(super) fn take_input(&mut self, request: InputRequest) {
         let (option, input) = &mut self.fields[self.cursor];
         self.wrong = None;
-        match (option.is_number(), request) {
-            (true, InputRequest::InsertChar(c)) => {
-                if !c.is_ascii_digit() {
-                    return;
-                }
-                if !std::mem::replace(&mut self.is_typed, true) {
-                    *input = Input::default();
-                }
-                if input.value().len() < DIGITS {
-                    input.handle(request);
-                }
-            }
-            _ => {
-                self.is_typed = true;
-                input.handle(request);
-            }
+        let is_number = option.is_number();
+        if is_number && matches!(request, InputRequest::InsertChar(c) if !c.is_ascii_digit()) {
+            return;
+        }
+        let is_selected = !std::mem::replace(&mut self.is_typed, true);
+        let replaces = matches!(
+            request,
+            InputRequest::InsertChar(_)
+                | InputRequest::DeletePrevChar
+                | InputRequest::DeleteNextChar
+        );
+        if is_selected && replaces {
+            *input = Input::default();
+        }
+        let is_full = is_number && input.value().len() >= DIGITS;
+        if !(is_full && matches!(request, InputRequest::InsertChar(_))) {
+            input.handle(request);
         }
     }
 
@@ -222,6 +224,8 @@ impl RunOptionsForm {
             None => names.iter().find(|name| name.starts_with(last)).copied(),
         };
         let Some(next) = next else { return };
+        // Another metric can be typed behind it.
+        self.is_typed = true;
         let text = match before.trim() {
             "" => next.to_string(),
             before => format!("{before}, {next}"),

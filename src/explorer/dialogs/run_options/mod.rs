@@ -20,9 +20,11 @@ use crate::explorer::shared::ticket::Ticket;
 use crate::explorer::widgets::over;
 use crate::explorer::widgets::text::put;
 use crate::explorer::widgets::text_field::text_field;
+use evaltrail_core::diff::{Line, Span, Tone, wrap_line};
 use form::{RunOption, filled_fields};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
+use ratatui::style::{Modifier, Style};
 use std::collections::BTreeSet;
 use tui_input::{Input, InputRequest};
 
@@ -143,15 +145,12 @@ impl Dialog for RunOptionsForm {
                 ""
             }
         );
-        let inner = over(
-            areas.body,
-            WIDTH,
-            self.fields.len() as u16 + 4,
-            &title,
-            theme,
-            buffer,
-        );
-        let rows = usize::from(inner.height.saturating_sub(2)).max(1);
+        let (words, role) = self.note(model);
+        let note = note_lines(&words, WIDTH.min(areas.body.width).saturating_sub(4));
+        let height = self.fields.len() + 3 + note.len();
+        let inner = over(areas.body, WIDTH, height as u16, &title, theme, buffer);
+        let rows = usize::from(inner.height).saturating_sub(1 + note.len());
+        let rows = rows.max(1);
         let first = self.cursor.saturating_sub(rows - 1);
         let mut cursor = None;
         for (at, field) in self.fields.iter().enumerate().skip(first).take(rows) {
@@ -162,43 +161,48 @@ impl Dialog for RunOptionsForm {
             };
             let is_here = at == self.cursor;
             let default = self.default_text(model, field.0);
-            let position = draw_field(field, &default, is_here, row, theme, buffer);
+            let is_selected = is_here && !self.is_typed;
+            let look = (theme.row(is_here), is_selected);
+            let position = draw_field(field, &default, look, row, theme, buffer);
             cursor = cursor.or(position.filter(|_| is_here));
         }
-        let (words, role) = self.note(model);
-        let y = inner.bottom().saturating_sub(1);
         let width = inner.width.saturating_sub(2);
+        let y = inner.bottom().saturating_sub(note.len() as u16);
         let above = y.saturating_sub(1).max(inner.y);
-        put(
-            buffer,
-            inner.x + 1,
-            above,
-            width,
-            &self.estimate,
-            theme.style(Role::Text),
-        );
-        put(
-            buffer,
-            inner.x + 1,
-            y,
-            inner.width.saturating_sub(2),
-            &words,
-            theme.style(role),
-        );
+        let style = theme.style(Role::Text);
+        put(buffer, inner.x + 1, above, width, &self.estimate, style);
+        for (y, line) in (y..inner.bottom()).zip(&note) {
+            put(buffer, inner.x + 1, y, width, line, theme.style(role));
+        }
         cursor
     }
 }
 
-/// Draws one field. Returns the position of the text cursor in it.
+/// The note in at most two lines, so that an error with a suggestion can be read whole.
+fn note_lines(note: &str, width: u16) -> Vec<String> {
+    let span = Span::single_line(note, Tone::Plain);
+    let text = |line: Line| line.into_iter().map(|span| span.text).collect::<String>();
+    let wrapped = wrap_line(&[span], usize::from(width.max(1)));
+    let mut lines: Vec<String> = wrapped.into_iter().map(text).collect();
+    if lines.len() > 2 {
+        lines.truncate(2);
+        lines[1].push('…');
+    }
+    if lines.is_empty() {
+        lines.push(String::new());
+    }
+    lines
+}
+
+/// Draws one field, in the style of its row; selected text is underlined. Returns the position of the text cursor in it.
 fn draw_field(
     (option, input): &(RunOption, Input),
     default: &str,
-    is_here: bool,
+    (style, is_selected): (Style, bool),
     row: Rect,
     theme: &Theme,
     buffer: &mut Buffer,
 ) -> Option<Position> {
-    let style = theme.row(is_here);
     buffer.set_style(row, style);
     put(
         buffer,
@@ -231,5 +235,9 @@ fn draw_field(
         return Some(Position { x, y: row.y });
     }
     let value = theme.within(style, theme.style(Role::Value));
+    let value = match is_selected {
+        true => value.add_modifier(Modifier::UNDERLINED),
+        false => value,
+    };
     Some(text_field(input, x, row.y, room, value, buffer))
 }

@@ -33,6 +33,17 @@ const RUNS_AT_LEAST: u16 = 5;
 /// At most as many past runs are shown.
 const RUNS_SHOWN: usize = 8;
 
+/// Maximum number of rows for whose texts the columns are fitted.
+const MAX_MEASURED: usize = 200;
+
+/// The rows for whose texts the columns are fitted: all, or as many evenly distributed ones. They do not depend on the page, so
+/// that the columns stay when the list is scrolled.
+pub(super) fn measured_rows(visible: &[CaseRef]) -> Vec<CaseRef> {
+    let count = visible.len().min(MAX_MEASURED);
+    let row = |at: usize| visible[at * visible.len() / count];
+    (0..count).map(row).collect()
+}
+
 /// The widths of the columns; a column of no width is not shown.
 pub(super) struct ColumnWidths {
     pub(super) name: u16,
@@ -48,11 +59,16 @@ pub(super) struct ColumnWidths {
 }
 
 impl ColumnWidths {
-    /// Divides the width among the columns that the visible rows have something for. When there is little room, columns
+    /// Divides the width among the columns that these rows have something for. When there is little room, columns
     /// give way in this order: turns, scores but the first, past runs, time, the first score, the set, attempts. The
     /// reason is the last one to go, and gets what is left.
     pub(super) fn fit(model: &Model, width: u16, rows: &[CaseRef], theme: &Theme) -> ColumnWidths {
-        let wanted = wanted(model, rows, theme);
+        let mut wanted = wanted(model, rows, theme);
+        let has_reasons = wanted.reason > 0;
+        // Of a case that was not run, the prompt is all there is.
+        if !has_reasons && has_prompts_not_run(model, rows) {
+            wanted.reason = REASON_AT_LEAST;
+        }
         let left = &mut width.saturating_sub(SIGNS);
         let most = match wanted.reason {
             0 => MAX_NAME_WIDTH,
@@ -84,18 +100,20 @@ impl ColumnWidths {
             reason: reserved + more_reason,
             reason_heading: "",
         };
-        columns.with_rest(take_width(left, u16::MAX, 1), has_prompts(model, rows))
+        let contents = (has_reasons, has_prompts(model, rows));
+        columns.with_rest(take_width(left, u16::MAX, 1), contents)
     }
 
     /// Adds the rest of the width to the reasons. Without reasons, what the users ask is in their place if there is room
     /// for it; else the names get the rest.
-    fn with_rest(self, rest: u16, has_prompts: bool) -> ColumnWidths {
+    fn with_rest(self, rest: u16, (has_reasons, has_prompts): (bool, bool)) -> ColumnWidths {
         let (name, reason, heading) = match self.reason {
             0 if has_prompts && rest >= REASON_AT_LEAST => (self.name, rest, "prompt"),
             0 => {
                 let most = MAX_NAME_WIDTH.max(self.name);
                 ((self.name + rest).min(most), 0, "")
             }
+            reason if !has_reasons => (self.name, reason + rest, "prompt"),
             reason if has_prompts => (self.name, reason + rest, "reason or prompt"),
             reason => (self.name, reason + rest, "reason"),
         };
@@ -108,7 +126,7 @@ impl ColumnWidths {
     }
 }
 
-/// The widths that the columns need for the visible rows; 0 for a column that is hidden or has nothing to show.
+/// The widths that the columns need for these rows; 0 for a column that is hidden or has nothing to show.
 fn wanted(model: &Model, rows: &[CaseRef], theme: &Theme) -> ColumnWidths {
     let outcomes: Vec<&CaseOutcome> = rows
         .iter()
@@ -163,6 +181,14 @@ fn is_shown(model: &Model, column: Column) -> bool {
 fn has_prompts(model: &Model, rows: &[CaseRef]) -> bool {
     let has_prompt = |case: &CaseRef| !prompt_text(model, *case).is_empty();
     is_shown(model, Column::Reason) && rows.iter().any(has_prompt)
+}
+
+/// Whether one of these rows was not run and has a prompt to show.
+fn has_prompts_not_run(model: &Model, rows: &[CaseRef]) -> bool {
+    let mut not_run = rows
+        .iter()
+        .filter(|case| model.view.outcomes.get(**case).is_none());
+    is_shown(model, Column::Reason) && not_run.any(|case| !prompt_text(model, *case).is_empty())
 }
 
 /// The width that the name of a case needs; with the beginning of the prompt where it is behind the id.
@@ -295,5 +321,22 @@ fn short_metric(name: &str) -> &str {
             .strip_suffix("_v1")
             .or(name.strip_suffix("_v2"))
             .unwrap_or(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measured_rows_are_all_or_distributed() {
+        let rows = |count: usize| -> Vec<CaseRef> {
+            (0..count).map(|index| CaseRef { set: 0, index }).collect()
+        };
+        assert_eq!(measured_rows(&rows(0)), []);
+        assert_eq!(measured_rows(&rows(128)), rows(128));
+        let many = measured_rows(&rows(100_000));
+        assert_eq!(many.len(), MAX_MEASURED);
+        assert_eq!(many[MAX_MEASURED - 1].index, 99_500);
     }
 }

@@ -1,7 +1,7 @@
 //! The list of cases.
 
 use super::case_row::{QUARANTINED, case_row};
-use super::columns::{ColumnWidths, headings};
+use super::columns::{ColumnWidths, headings, measured_rows};
 use super::reason::note_reason;
 use crate::explorer::authoring::conditions::can_write_set;
 use crate::explorer::case_list::decisions::quarantined_totals;
@@ -41,7 +41,8 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
         .take(shown)
         .copied()
         .collect();
-    let columns = ColumnWidths::fit(model, inner.width, &window, theme);
+    let measured = measured_rows(&browse.visible);
+    let columns = ColumnWidths::fit(model, inner.width, &measured, theme);
     if areas.preview.is_empty() {
         note_reason(model, area, theme, buffer);
     }

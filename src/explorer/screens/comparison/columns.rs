@@ -1,5 +1,6 @@
 //! The lines of one case of two runs: what is expected and what the agent did in each run, in columns.
 
+use super::extra_rows::paired;
 use super::state::{CaseColumns, ColumnLine};
 use crate::explorer::shown_case::response_text::shown_response;
 use evaltrail_core::diff::{
@@ -268,17 +269,23 @@ fn plain(line: &Option<Line>) -> Option<String> {
 }
 
 /// Joins the rows of expected and first run with those of expected and second run, by their expected side, which is
-/// the same in both. Rows without an expected side, or with an absent argument there, stay alone.
+/// the same in both. Rows without an expected side, or with an absent argument there, are beside those of the same call of the
+/// other run.
 fn merged(first: Vec<DiffRow>, second: Vec<DiffRow>) -> Vec<UnwrappedRow> {
     let key = |row: &DiffRow| plain(&row.left).filter(|text| text.trim() != ABSENT);
     let mut cells = Vec::new();
     let (mut first, mut second) = (VecDeque::from(first), VecDeque::from(second));
     loop {
-        while let Some(row) = first.pop_front_if(|row| key(row).is_none()) {
-            cells.push(three_sided(row.left, row.right, None));
+        let mut extra = [Vec::new(), Vec::new()];
+        for (rows, extra) in [&mut first, &mut second].into_iter().zip(&mut extra) {
+            while let Some(row) = rows.pop_front_if(|row| key(row).is_none()) {
+                extra.push(row);
+            }
         }
-        while let Some(row) = second.pop_front_if(|row| key(row).is_none()) {
-            cells.push(three_sided(row.left, None, row.right));
+        let [extra_first, extra_second] = extra;
+        for (a, b) in paired(extra_first, extra_second) {
+            let (a, b) = (a.unwrap_or_default(), b.unwrap_or_default());
+            cells.push(three_sided(a.left.or(b.left), a.right, b.right));
         }
         match (first.front().and_then(key), second.front().and_then(key)) {
             (None, None) => return cells,
@@ -439,6 +446,20 @@ mod tests {
             found.contains(&[String::new(), "2 c".into(), String::new()]),
             "{found:?}"
         );
+        // What both runs did beside what is expected is in the same rows.
+        let twice = [
+            call("a", json!({"x": 1, "y": 2})),
+            call("c", json!({"q": 5})),
+            call("d", json!({})),
+            call("b", json!({"z": 3})),
+        ];
+        let both = joined(&expected, &twice, &twice);
+        for row in ["2 c", "q  5", "3 d"] {
+            assert!(
+                both.contains(&[String::new(), row.into(), row.into()]),
+                "{row} in {both:?}"
+            );
+        }
         let missing = joined(&expected, &[], &expected);
         assert!(
             missing.contains(&["1 a".into(), String::new(), "1 a".into()]),

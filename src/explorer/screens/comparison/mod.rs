@@ -2,6 +2,7 @@
 
 mod columns;
 mod draw_case;
+mod extra_rows;
 pub mod state;
 mod update;
 mod view;

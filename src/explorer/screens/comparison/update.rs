@@ -214,7 +214,7 @@ fn step(model: &mut Model, forward: bool) -> Vec<Effect> {
         open_case(model, at);
     }
     match found.wrap_notice(from, forward, "listed case") {
-        Some(text) => notices::notify(model, text, false),
+        Some(text) => notices::notify_position(model, text),
         None => Vec::new(),
     }
 }

@@ -11,7 +11,7 @@ const KINDS: &[&str] = &[
     "TRAJECTORY_QUALITY",
 ];
 
-/// Completions of the typed text, those that begin with it first.
+/// Completions of the typed text, those that begin with it first; tools of the case's own agent before others.
 pub fn completions(
     case: &EvalCase,
     tools: &KnownTools,
@@ -20,7 +20,7 @@ pub fn completions(
     typed: &str,
 ) -> Vec<String> {
     let names: Vec<String> = match (adding, field) {
-        (Some(Adding::Call), _) | (None, CaseField::Call(..)) => tools.0.keys().cloned().collect(),
+        (Some(Adding::Call), _) | (None, CaseField::Call(..)) => tools.names_for(case),
         (
             Some(Adding::Argument),
             CaseField::Call(turn, call) | CaseField::Argument(turn, call, _),
@@ -38,7 +38,7 @@ pub fn completions(
                     .as_ref()
                     .is_some_and(|args| args.contains_key(*key))
             };
-            let known = tools.0.get(&call.name).into_iter();
+            let known = tools.by_name.get(&call.name).into_iter();
             known
                 .flat_map(|arguments| arguments.keys())
                 .filter(|key| !has(key))

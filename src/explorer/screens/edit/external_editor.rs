@@ -7,6 +7,7 @@ use crate::explorer::screens::edit::cursor::{field, screen};
 use crate::explorer::screens::edit::state::{EditScreen, Typing};
 use crate::explorer::screens::edit::typing::take;
 use crate::explorer::shared::case_field::{CaseField, value_of};
+use crate::explorer::shared::completion_cycle::CompletionCycle;
 use crate::explorer::shared::effect::{EditorOf, Effect, TerminalEffect};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
@@ -85,6 +86,7 @@ pub(crate) fn edited_text(model: &mut Model, of: EditorOf, text: String) -> Vec<
                 wrong: None,
                 warning: None,
                 completions: Vec::new(),
+                cycle: CompletionCycle::default(),
             });
             take(model)
         }

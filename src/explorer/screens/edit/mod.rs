@@ -13,8 +13,8 @@ mod view;
 pub(crate) use external_editor::{edited_text, in_editor, open_in_editor};
 pub(crate) use typing::{add_field, edit_field, tools_seen};
 pub(crate) use update::{
-    close, duplicate_field, move_field, open, open_at_value, open_new, remove_field, save,
-    take_actual, undo_or_redo,
+    can_take_actual, close, duplicate_field, move_field, open, open_at_value, open_new,
+    remove_field, save, take_actual, undo_or_redo,
 };
 
 use crate::explorer::shared::case_ref::CaseRef;

@@ -6,6 +6,7 @@
 //! ```
 
 use crate::explorer::shared::case_field::{Adding, CaseField, FieldRow, fields};
+use crate::explorer::shared::completion_cycle::CompletionCycle;
 use crate::explorer::shared::tools::KnownTools;
 
 use crate::explorer::shared::case_ref::CaseRef;
@@ -65,6 +66,8 @@ pub struct Typing {
     pub warning: Option<String>,
     /// Possible completions.
     pub completions: Vec<String>,
+    /// What the text was completed with.
+    pub cycle: CompletionCycle,
 }
 
 impl EditScreen {

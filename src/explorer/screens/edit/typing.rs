@@ -5,6 +5,7 @@ use crate::explorer::screens::edit::complete::completions;
 use crate::explorer::screens::edit::cursor::{field, keep_in_sight, screen};
 use crate::explorer::screens::edit::state::{EditScreen, Typing};
 use crate::explorer::shared::case_field::{Adding, CaseField, adding_after, value_of};
+use crate::explorer::shared::completion_cycle::CompletionCycle;
 use crate::explorer::shared::effect::Effect;
 use crate::explorer::shared::key::{Key, KeyCode, request};
 use crate::explorer::shared::model::Model;
@@ -68,6 +69,7 @@ fn type_value(edit: &mut EditScreen, field: CaseField) {
         wrong: None,
         warning: None,
         completions: Vec::new(),
+        cycle: CompletionCycle::default(),
     });
     look(edit);
 }
@@ -81,6 +83,7 @@ fn type_new(edit: &mut EditScreen, field: CaseField, adding: Adding) {
         wrong: None,
         warning: None,
         completions: Vec::new(),
+        cycle: CompletionCycle::default(),
     });
     look(edit);
     // No error is shown before something is typed.
@@ -114,6 +117,27 @@ fn look(edit: &mut EditScreen) {
     }
 }
 
+/// Completes the text. If repeated, uses the next completion, which is then the first one that is listed.
+fn complete(edit: &mut EditScreen) {
+    let Some(typing) = &mut edit.typing else {
+        return;
+    };
+    let (before, known) = (typing.input.value(), typing.completions.clone());
+    let Some(completed) = typing.cycle.next(before, || known.clone()) else {
+        return;
+    };
+    typing.input = Input::new(completed.to_string());
+    look(edit);
+    let Some(typing) = &mut edit.typing else {
+        return;
+    };
+    // What was completed is not finished, and is no error yet.
+    typing.wrong = None;
+    if typing.cycle.has_others() {
+        typing.completions = typing.cycle.others();
+    }
+}
+
 /// Handles a key while a value is typed.
 pub(super) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
     let Some(edit) = screen(model) else {
@@ -130,10 +154,7 @@ pub(super) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
         }
         (KeyCode::Enter, ..) => return take(model),
         (KeyCode::Tab, ..) => {
-            if let Some(first) = typing.completions.first().cloned() {
-                typing.input = Input::new(first);
-                look(edit);
-            }
+            complete(edit);
         }
         _ => {
             if let Some(request) = request(key) {

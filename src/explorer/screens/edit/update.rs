@@ -16,6 +16,7 @@ use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::case_screen::CaseOrigin;
 use crate::explorer::shared::command_names::SAVE_CASE;
 use crate::explorer::shared::effect::{Effect, ScreenRequest, SetEffect};
+use crate::explorer::shared::enabled::Enabled;
 use crate::explorer::shared::key::{Key, parse_key};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
@@ -78,16 +79,30 @@ pub(crate) fn take_actual(model: &mut Model) -> Vec<Effect> {
     let now = taken.iter().position(|draft| *draft == edit.draft);
     let next = now.map_or(0, |at| (at + 1) % taken.len());
     let Some(draft) = taken.into_iter().nth(next) else {
-        let why = "no attempt has a value for this field";
-        return notices::notify(model, why.into(), false);
+        return Vec::new();
     };
-    if draft == edit.draft {
-        let why = "no attempt has another value here";
-        return notices::notify(model, why.into(), false);
-    }
     edit.take(draft, Some(&field));
     keep_in_sight(model);
     Vec::new()
+}
+
+/// Whether an attempt has another value for the field under the cursor.
+pub(crate) fn can_take_actual(model: &Model) -> Enabled {
+    let edit = model.screen::<EditScreen>();
+    let field = edit.and_then(|edit| Some((edit, edit.row()?.field.clone())));
+    let (edit, field) = field.ok_or("there is no field here")?;
+    let values = actual_values(&edit.draft, &field, &edit.actual);
+    if values.is_empty() {
+        return Err("no attempt has a value for this field");
+    }
+    let differs = |value| {
+        let taken = take_value(&edit.draft, &field, value, &edit.actual);
+        taken.is_some_and(|draft| draft != edit.draft)
+    };
+    let differs = values.iter().any(differs);
+    differs
+        .then_some(())
+        .ok_or("no attempt has another value here")
 }
 
 /// Edits a case that is not in its file yet.

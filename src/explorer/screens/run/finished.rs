@@ -1,11 +1,13 @@
 //! Drawing of the finished cases of a run: a row for each, and one for each attempt that was cancelled.
 
 use super::rows::{PaneRows, TIME, attempt_name};
+use super::update::finished_under_cursor;
+use crate::explorer::shared::layout::Layout;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::attempts::{FLAKY, UNSTEADY, attempt_text, longest_attempt_text};
 use crate::explorer::widgets::text::{fit, put, put_right};
-use crate::explorer::widgets::{panel, scrollbar};
+use crate::explorer::widgets::{panel, reason_in_border, scrollbar};
 use evaltrail_core::analysis::PassCount;
 use evaltrail_core::diff::{Span, Tone, wrap_line};
 use evaltrail_core::domain::{AttemptKey, RunState, Status, seconds_text};
@@ -17,16 +19,22 @@ use unicode_width::UnicodeWidthStr;
 /// Maximum number of cases whose names are measured for the width of their column.
 const MEASURED: usize = 200;
 
-/// Draws the pane of finished cases.
+/// Draws the pane of finished cases; if there is no preview, with the reason of the row under the cursor.
 pub(super) fn finished(
     model: &Model,
     run: &RunState,
-    area: Rect,
+    areas: &Layout,
     theme: &Theme,
     buffer: &mut Buffer,
 ) {
-    let focused = model.run_screen.in_finished;
+    let (area, focused) = (areas.main, model.run_screen.in_finished);
     let inner = panel(area, finished_title(model), focused, theme, buffer);
+    if areas.preview.is_empty()
+        && let Some(attempt) = finished_under_cursor(model)
+    {
+        let reason = attempt.reason_with_model_errors();
+        reason_in_border(area, attempt.status, &reason, theme, buffer);
+    }
     let inner = unavailable_agents(run, inner, theme, buffer);
     let rows = PaneRows::new(&model.run_screen, inner, focused);
     let ended = model.run_screen.count();

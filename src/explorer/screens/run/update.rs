@@ -1,12 +1,11 @@
 //! Updates of the run screen; starting and cancelling runs.
 
-use crate::explorer::authoring;
-use crate::explorer::authoring::conditions::can_accept;
+use crate::explorer::authoring::accepting::accept_first_difference;
 use crate::explorer::case_list::listing::list_with;
 use crate::explorer::shared::case_list::BrowseScreen;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::case_screen::CaseOrigin;
-use crate::explorer::shared::command_names::{ACCEPT, CANCEL_ALL};
+use crate::explorer::shared::command_names::CANCEL_ALL;
 use crate::explorer::shared::cyclic_search::next_row;
 use crate::explorer::shared::effect::{Effect, RunEffect};
 use crate::explorer::shared::layout::inside;
@@ -171,7 +170,7 @@ pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
     model.run_screen.in_finished = true;
     model.run_screen.cursor = found.row;
     match found.wrap_notice(from, forward, "case that did not pass") {
-        Some(text) => notices::notify(model, text, false),
+        Some(text) => notices::notify_position(model, text),
         None => Vec::new(),
     }
 }
@@ -182,15 +181,7 @@ pub(crate) fn accept(model: &mut Model) -> Vec<Effect> {
     if model.open_case().is_none() {
         return effects;
     }
-    effects.extend(refresh::refresh_body(model));
-    match can_accept(model) {
-        Ok(()) => effects.extend(authoring::accept_difference(model)),
-        Err(why) => effects.extend(notices::notify(
-            model,
-            format!("{}: {why}", ACCEPT.name),
-            false,
-        )),
-    }
+    effects.extend(accept_first_difference(model));
     effects
 }
 

@@ -107,7 +107,7 @@ pub(crate) fn draw(
         in_flight(model, run, areas.left, theme, buffer);
     }
     if !areas.main.is_empty() {
-        finished(model, run, areas.main, theme, buffer);
+        finished(model, run, areas, theme, buffer);
     }
     if !areas.preview.is_empty() {
         preview::draw(model, areas.preview, theme, buffer);
