@@ -69,7 +69,7 @@ fn all_columns<'a>(
         ),
         column(
             "attempts",
-            10,
+            ATTEMPTS,
             true,
             Box::new(move |run| passed_text(run, theme)),
         ),
@@ -81,7 +81,7 @@ fn all_columns<'a>(
         ),
         column(
             "started",
-            13,
+            STARTED,
             false,
             Box::new(move |run| (model.started_text(&run.started), faint)),
         ),
@@ -112,6 +112,12 @@ fn all_columns<'a>(
     ]
 }
 
+/// Widths of the columns of attempts and of the start.
+const ATTEMPTS: u16 = 10;
+const STARTED: u16 = 13;
+/// Less of the names of the sets is not shown.
+const MIN_SETS: u16 = 8;
+
 /// Widths of columns that depend on the runs that are shown.
 struct MeasuredWidths {
     name: u16,
@@ -134,10 +140,19 @@ impl MeasuredWidths {
         };
         let is_special = shown().any(|run| !kind_text(run).is_empty());
         let most = usize::from(width / 3).clamp(8, 24);
+        let name = measured(&|run| name_of(runs, run), 4, most);
+        let others = measured(&others_text, 6, 14);
+        let sets = measured(&|run| sets_text(model, run), 4, most);
+        // A part of the names of the sets says more than none.
+        let left = width.saturating_sub(name + 2 + ATTEMPTS + others + 2 + STARTED + 2);
         MeasuredWidths {
-            name: measured(&|run| name_of(runs, run), 4, most),
-            others: measured(&others_text, 6, 14),
-            sets: measured(&|run| sets_text(model, run), 4, most),
+            name,
+            others,
+            sets: if left >= MIN_SETS {
+                sets.min(left)
+            } else {
+                sets
+            },
             agent: measured(&|run| run.agent.clone(), 5, 24),
             kind: if is_special { 12 } else { 0 },
         }
