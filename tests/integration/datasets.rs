@@ -327,7 +327,7 @@ fn non_dataset_file_is_rejected_with_reason() {
         ("{\"a\": 1}", "an object with 1 key"),
         (
             "{\"eval_set_result_id\": 1, \"eval_case_results\": []}",
-            "a result file of ADK",
+            "a result of ADK",
         ),
     ] {
         let error = SetFile::open(Arc::from(text), "x").unwrap_err().to_string();

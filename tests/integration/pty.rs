@@ -327,7 +327,7 @@ fn filter_palette_finder_and_help_have_keys() {
     terminal.wait_for("unknown filter");
     terminal.keys("\x15\r?");
     terminal.wait_for("help   ?");
-    terminal.wait_for("nothing is running");
+    terminal.wait_for("This screen");
     terminal.keys("G");
     terminal.wait_for("quit evaltrail from any screen");
     terminal.keys("\x1b");
