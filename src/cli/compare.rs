@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 #[derive(Args, Debug)]
 pub(super) struct CompareArgs {
     /// The first run: `last`, `previous`, `baseline`, the beginning of its id, its name, or its folder [default: the
-    /// newest earlier run of all cases of the same sets, else the one before]
+    /// newest earlier run of all cases of its sets, else of a part of them]
     pub(super) first: Option<String>,
     /// The second run
     #[arg(default_value = "last")]

@@ -72,8 +72,12 @@ pub(super) fn is_counted_change(
     (counts(FailOn::Broke) && (broke > 0 || fell)) || (counts(FailOn::Removed) && removed > 0)
 }
 
-/// Those of the metrics of `--metric` that attempts were scored with, and that have a value in no case.
+/// Those of the metrics of `--metric` that attempts were scored with, and that have a value in no case. None in a shard: the cases
+/// of others may have values.
 pub(super) fn metrics_without_value<'a>(state: &RunState, named: &'a [String]) -> Vec<&'a str> {
+    if state.plan.options.shard.is_some() {
+        return Vec::new();
+    }
     let has_result = |name: &str, with_score: bool| {
         state.finished.iter().any(|attempt| {
             let mut metrics = attempt.metrics.iter();

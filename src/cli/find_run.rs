@@ -64,7 +64,14 @@ pub(super) fn predecessor_id(workspace: &Workspace, run_id: &str) -> anyhow::Res
         let (newer, earlier) = history.runs.split_at(at + 1);
         predecessor(newer.last()?, earlier.iter())
     });
-    found.map(|run| run.run_id.clone()).context(NO_PREVIOUS_RUN)
+    found
+        .map(|run| run.run_id.clone())
+        .with_context(|| match position {
+            Some(at) if at + 1 < history.runs.len() => {
+                "no earlier run here has the same turns and is signed with your key; `evaltrail runs` lists all"
+            }
+            _ => NO_PREVIOUS_RUN,
+        })
 }
 
 /// Why there is nothing to compare with.

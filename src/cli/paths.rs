@@ -10,7 +10,7 @@ use evaltrail_core::domain::{clean_line, counted, most_similar};
 use evaltrail_core::formats::ColumnMap;
 use evaltrail_core::formats::adk::app_of_result;
 use evaltrail_engine::report::shell_word;
-use evaltrail_engine::runner::Selection;
+use evaltrail_engine::runner::{Selection, app_dirs};
 use evaltrail_engine::store::read_text_file;
 use evaltrail_engine::workspace::{SetPath, Workspace};
 use std::io::Read;
@@ -208,22 +208,34 @@ pub(super) fn no_sets_text(workspace: &Workspace) -> String {
 /// How many results of ADK are in the opened folder, and where they belong. `None` if there are none, or if they are read with
 /// the sets beside them.
 pub(super) fn adk_results_text(workspace: &Workspace) -> Option<String> {
+    let read = app_dirs(workspace);
     let app_of = |result: &PathBuf| {
         let app = app_of_result(result)?;
-        workspace.agents.iter().find(|agent| agent.path == app)
+        read.iter().find(|known| known.as_path() == app)
     };
     let results = &workspace.adk_results;
-    let elsewhere = results.iter().filter(|result| app_of(result).is_none());
-    match (elsewhere.count(), results.first().and_then(app_of)) {
-        (0, Some(agent)) => workspace.sets.is_empty().then(|| {
-            let folder = match workspace_argument(&agent.path) {
-                inside if inside == "." => path_word(&agent.path),
+    let (of_apps, elsewhere): (Vec<&PathBuf>, Vec<&PathBuf>) =
+        results.iter().partition(|result| app_of(result).is_some());
+    let mut apps: Vec<&PathBuf> = of_apps.into_iter().filter_map(app_of).collect();
+    apps.dedup();
+    match (elsewhere.len(), &apps[..]) {
+        (0, []) => None,
+        (0, _) if !workspace.sets.is_empty() => None,
+        (0, [app]) => {
+            let folder = match workspace_argument(app) {
+                inside if inside == "." => path_word(app),
                 folder => folder,
             };
             let count = counted(results.len(), "result");
-            format!("{count} of ADK, read with the agent in {folder} (`evaltrail runs {folder}`)")
-        }),
-        (0, None) => None,
+            Some(format!(
+                "{count} of ADK, read with the agent in {folder} (`evaltrail runs {folder}`)"
+            ))
+        }
+        (0, apps) => Some(format!(
+            "{} of ADK, read with their {} agents (`evaltrail runs`)",
+            counted(results.len(), "result"),
+            apps.len()
+        )),
         (count, _) => Some(format!(
             "{} of ADK not read: results are read from <agent folder>/.adk/eval_history",
             counted(count, "result")

@@ -2135,7 +2135,7 @@ fn failed_metrics_take_rows_nothing_else_needs() {
         assert!(two.contains(&why), "{why}: {two}");
     }
     let many = fail(40);
-    assert!(many.contains("more fail"), "{many}");
+    assert!(many.contains("more did not pass"), "{many}");
     assert!(many.contains("(4 all metrics)"), "{many}");
 }
 
@@ -2149,6 +2149,38 @@ fn run_screen_shows_whole_reason_in_border() {
     let shown = screen_text(&model);
     let is_border = |line: &&str| line.starts_with('╰') && line.contains(why);
     assert!(shown.lines().any(|line| is_border(&line)), "{shown}");
+}
+
+/// The preview of a run that ended is of the case under the cursor of the run, whatever the list shows.
+#[test]
+fn run_preview_is_of_the_case_under_its_cursor() {
+    let mut model = sample();
+    update(&mut model, Msg::Resize(140, 40));
+    press(&mut model, "down down");
+    let state = run_state(&model, 2);
+    update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
+    let finished = |case: usize| {
+        let RunEvent::Finished(attempt) = ended(case, Status::Errored) else {
+            unreachable!()
+        };
+        let mut attempt = (*attempt.read().unwrap()).clone();
+        attempt.error = Some(format!("refused number {case}"));
+        finished(attempt)
+    };
+    update(&mut model, Msg::Run(RunMsg::Events(vec![finished(0)])));
+    press(&mut model, "tab");
+    assert!(model.view.preview.is_none(), "rows of a live run move");
+    let events = vec![finished(1), RunEvent::Ended { duration_s: 1.0 }];
+    update(&mut model, Msg::Run(RunMsg::Events(events)));
+    for key in ["home", "down"] {
+        press(&mut model, key);
+        let at = model.view.preview.as_ref().unwrap().at;
+        let shown = screen_text(&model);
+        let title = format!("╭─ {} ", model.shown_id(at));
+        let below = shown.split_once(&title).unwrap().1;
+        let why = format!("! errored  refused number {}", at.index);
+        assert!(below.contains(&why), "{why}: {shown}");
+    }
 }
 
 /// The position among the failing cases is shortened before it gives way to the attempts.

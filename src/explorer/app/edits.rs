@@ -81,18 +81,17 @@ pub(crate) fn edited(model: &mut Model, done: EditDone) -> Vec<Effect> {
 
 /// Remembers which files of criteria or rules were edited, so that results of earlier runs say so. Returns whether one was.
 fn note_criteria(model: &mut Model, done: &EditDone) -> bool {
-    let is_criteria = |path: &&PathBuf| {
+    let is_criteria = |(path, _): &&(PathBuf, Option<Arc<str>>)| {
         let name = path.file_name().and_then(|name| name.to_str());
         matches!(name, Some(CRITERIA_FILE | FILE_NAME))
     };
     let Some(at) = done.at else { return false };
-    let paths = done.written.iter().map(|(path, _)| path);
-    let paths: Vec<&PathBuf> = paths.filter(is_criteria).collect();
-    for path in &paths {
+    let files: Vec<_> = done.written.iter().filter(is_criteria).collect();
+    for (path, text) in &files {
         let edits = &mut model.criteria_edits;
-        edits.add(path.to_path_buf(), done.words.clone(), at, done.stands);
+        edits.add(path.clone(), text.as_deref(), at, done.stands);
     }
-    !paths.is_empty()
+    !files.is_empty()
 }
 
 /// Takes over a text that we wrote: of a set, or of what is kept beside one.

@@ -128,7 +128,7 @@ pub fn build_body(compared: &Compared, view: BodyView) -> CaseLines {
         let beside = view.beside.map(other).unwrap_or_default().lines;
         return CaseLines {
             beside,
-            is_as_expected: compared.turns.iter().all(is_as_expected),
+            is_as_expected: !compared.turns.is_empty() && compared.turns.iter().all(is_as_expected),
             ..compare(compared, view, side_by_side)
         };
     }

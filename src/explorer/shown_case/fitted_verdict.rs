@@ -48,9 +48,9 @@ pub(crate) fn fitted_reasons(
 /// Whether each metric that failed, and the one whose threshold a what-if changes, is in the first `rows` lines with the
 /// beginning of its reason.
 fn shows_every_failure(model: &Model, lines: &[VerdictLine], rows: usize) -> bool {
-    let at_hand = model.metric_at_hand().map(|metric| &metric.metric);
+    let at_hand = metric_of_what_if(model).map(|metric| &metric.metric);
     let is_wanted = |line: &VerdictLine| match line {
-        VerdictLine::Metric(Status::Failed, ..) => true,
+        VerdictLine::Metric(status, ..) if is_reason(*status) => true,
         VerdictLine::Metric(_, name, ..) => Some(name) == at_hand,
         _ => false,
     };
@@ -67,10 +67,13 @@ fn brief_lines(
     rows: usize,
 ) -> Vec<VerdictLine> {
     let (room, most) = (width.saturating_sub(2), rows.saturating_sub(1));
-    let metrics = brief_metrics(model, most);
+    let metrics = brief_metrics(model, most.max(1));
+    if let ([only, ..], 0) = (&metrics[..], most) {
+        return vec![brief_line(only, room)];
+    }
     let shown = metrics.len().min(most);
     let hidden = metrics[shown..].iter();
-    let hidden = hidden.filter(|metric| metric.status == Status::Failed);
+    let hidden = hidden.filter(|metric| is_reason(metric.status));
     let last = more_text(model, hidden.count());
     let brief = metrics[..shown]
         .iter()
@@ -83,28 +86,38 @@ fn brief_lines(
     brief
 }
 
-/// The metrics that failed; before them the one whose threshold a what-if changes, if it would not be among the first
+/// The metrics that did not pass; before them the one whose threshold a what-if changes, if it would not be among the first
 /// `most`. None if the attempt errored.
 fn brief_metrics(model: &Model, most: usize) -> Vec<&MetricSummary> {
     let attempt = model.shown_attempt();
     let Some(attempt) = attempt.filter(|attempt| attempt.error.is_none()) else {
         return Vec::new();
     };
-    let at_hand = model
-        .metric_at_hand()
-        .filter(|_| model.open_case().is_some());
+    let at_hand = metric_of_what_if(model);
     let is_at_hand = |one: &&MetricSummary| at_hand.is_some_and(|it| it.metric == one.metric);
     let mut metrics = in_order(attempt);
     let chosen = metrics.iter().copied().find(is_at_hand);
-    metrics.retain(|one| one.status == Status::Failed);
+    metrics.retain(|one| is_reason(one.status));
     match chosen {
-        Some(chosen) if !metrics.iter().take(most).any(|one| is_at_hand(&one)) => {
-            metrics.retain(|one| !is_at_hand(&one));
+        Some(chosen) if !metrics.iter().take(most).any(&is_at_hand) => {
+            metrics.retain(|one| !is_at_hand(one));
             metrics.insert(0, chosen);
         }
         _ => {}
     }
     metrics
+}
+
+/// Whether a metric with this status is a reason why the attempt did not pass.
+fn is_reason(status: Status) -> bool {
+    !matches!(status, Status::Passed | Status::Informational)
+}
+
+/// The metric whose threshold a what-if changes, or that the user chose for one, on a screen of one case.
+fn metric_of_what_if(model: &Model) -> Option<&MetricSummary> {
+    let is_chosen = model.view.what_if.is_some() || model.view.chosen_metric.is_some();
+    let at_hand = model.metric_at_hand();
+    at_hand.filter(|_| is_chosen && model.open_case().is_some())
 }
 
 /// A metric in one line, with the beginning of its reason.
@@ -116,12 +129,12 @@ fn brief_line(metric: &MetricSummary, room: usize) -> VerdictLine {
     VerdictLine::Brief(metric.status, metric.metric.clone(), text)
 }
 
-/// How many metrics failed that are not shown, and the suggestion; else only that there is more.
+/// How many metrics that did not pass are not shown, and the suggestion; else only that there is more.
 fn more_text(model: &Model, hidden: usize) -> String {
     let hidden = match hidden {
         0 => None,
-        1 => Some("1 more fails".to_string()),
-        count => Some(format!("{count} more fail")),
+        1 => Some("1 more did not pass".to_string()),
+        count => Some(format!("{count} more did not pass")),
     };
     let suggestion = model.shown_case().and_then(|case| case.suggestion.as_ref());
     let suggestion = suggestion.map(|change| suggestion_text(model, change));

@@ -3,6 +3,7 @@
 use crate::explorer::case_list::trend::{points, put_sparkline};
 use crate::explorer::shared::case_lines::{BodyLine, CaseLines};
 use crate::explorer::shared::case_screen::CaseScreen;
+use crate::explorer::shared::context::Context;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::screen::layout;
 use crate::explorer::shared::theme::{Role, Theme};
@@ -27,7 +28,18 @@ const USER_LINES: usize = 2;
 
 pub(crate) fn draw(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let Some(case) = &model.view.preview else {
-        panel(area, "", false, theme, buffer);
+        let inner = panel(area, "", false, theme, buffer);
+        if model.is_on(Context::Run) {
+            let (text, width) = ("no preview of this result", inner.width.saturating_sub(1));
+            put(
+                buffer,
+                inner.x + 1,
+                inner.y,
+                width,
+                text,
+                theme.style(Role::Faint),
+            );
+        }
         return;
     };
     let inner = panel(area, &model.shown_id(case.at), false, theme, buffer);

@@ -146,9 +146,14 @@ pub(crate) fn failing_texts(model: &Model) -> [String; 3] {
         let worst = model.view.outcomes.worst(**case);
         worst.is_some_and(|status| status != Status::Passed)
     };
-    let failing: Vec<_> = browse.visible.iter().filter(did_not_pass).collect();
-    let count = failing.len();
-    match failing.iter().position(|case| **case == at) {
+    let (mut count, mut position) = (0, None);
+    for case in browse.visible.iter().filter(did_not_pass) {
+        if *case == at {
+            position = Some(count);
+        }
+        count += 1;
+    }
+    match position {
         Some(position) => {
             let (nth, next, previous) = (position + 1, NEXT_FAILING.key(), PREVIOUS_FAILING.key());
             let text = format!("{nth} of {count} failing");

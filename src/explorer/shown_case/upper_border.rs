@@ -14,8 +14,10 @@ use unicode_width::UnicodeWidthStr;
 
 /// Whether the title has room in a border of this width, beside turns and attempts.
 pub(crate) fn has_room_for_title(model: &Model, case: &CaseScreen, width: u16) -> bool {
-    strip_width(model, case, StripNames::Short) == 0
-        || fitting_parts(model, case, usize::from(width)).is_some()
+    let strip = strip_width(model, case, StripNames::Short);
+    // The position among the failing cases is not wider. It is not counted here: that would read all cases several times a key.
+    let digits = model.view.browse.visible.len().to_string().len();
+    strip == 0 || title_width(model) + strip + 2 * digits + 1 + 3 + 4 <= usize::from(width)
 }
 
 /// The width of turns and attempts, and the position among the failing cases, that fit beside the title into the upper border.

@@ -2,6 +2,7 @@
 //! reason. Failed metrics come first and with their full reason.
 
 use crate::explorer::case_list::trend::since_text;
+use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::command_names::{
     APPLY_SUGGESTION, JUDGE_AGAIN, QUEUE_RELAX, RUN, SCORE,
 };
@@ -104,9 +105,15 @@ pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLin
     lines
 }
 
+/// The case whose comparison is visible; without one, the case that commands act on.
+fn visible_case(model: &Model) -> Option<CaseRef> {
+    let shown = model.shown_case().map(|case| case.at);
+    shown.or_else(|| model.current_case())
+}
+
 /// The name of the file with criteria of the visible case that had another content in the run.
 fn edited_criteria(model: &Model) -> Option<String> {
-    model.criteria_edited_since(model.current_case()?)
+    model.criteria_edited_since(visible_case(model)?)
 }
 
 /// What a change of criteria would do, with the key that tries it; if the criteria were changed since the run, that they were.
@@ -228,8 +235,7 @@ fn case_notes(model: &Model, attempt: &AttemptSummary, width: usize, lines: &mut
         );
         lines.extend(notes(&words, width));
     }
-    let edited = model
-        .current_case()
+    let edited = visible_case(model)
         .and_then(|case| model.view.outcomes.get(case))
         .is_some_and(|o| o.is_edited())
         && attempt.turn.is_none();
@@ -247,16 +253,14 @@ fn case_notes(model: &Model, attempt: &AttemptSummary, width: usize, lines: &mut
         );
         lines.extend(notes(&words, width));
     }
-    let decided = model
-        .current_case()
+    let decided = visible_case(model)
         .map(|case| model.decided_text(case))
         .unwrap_or_default();
     if !decided.is_empty() && attempt.status != Status::Passed {
         lines.extend(notes(&clean_line(&decided), width));
     }
-    let since = model
-        .current_case()
-        .filter(|_| attempt.status != Status::Passed && attempt.turn.is_none());
+    let since =
+        visible_case(model).filter(|_| attempt.status != Status::Passed && attempt.turn.is_none());
     if let Some(words) = since.and_then(|case| since_text(model, case)) {
         lines.extend(notes(&clean_line(&words), width));
     }
@@ -277,7 +281,7 @@ fn notes(words: &str, width: usize) -> impl Iterator<Item = VerdictLine> + use<>
 
 /// Text for a case that was not run.
 fn not_run_text(model: &Model) -> String {
-    if let Some(problem) = model.current_case().and_then(|case| model.problem_of(case)) {
+    if let Some(problem) = visible_case(model).and_then(|case| model.problem_of(case)) {
         return format!("this case cannot be read: {}", clean_line(&problem));
     }
     let score = match can_score(model) {
@@ -289,9 +293,7 @@ fn not_run_text(model: &Model) -> String {
 
 /// Text for a case that the live run will run again.
 fn running_text(model: &Model) -> Option<String> {
-    let case = model
-        .current_case()
-        .filter(|case| model.is_superseded(*case))?;
+    let case = visible_case(model).filter(|case| model.is_superseded(*case))?;
     let doing = match model.in_flight(case) {
         Some(flight) if flight.turn.0 > 0 => {
             format!("running now, turn {} of {}", flight.turn.0, flight.turn.1)

@@ -12,6 +12,8 @@ pub fn search_text(text: &str) -> String {
         .filter(|c| !is_accent(*c))
         .nfc()
         .flat_map(char::to_lowercase)
+        // The sigma at the end of a word is another character in lower case.
+        .map(|c| if c == 'ς' { 'σ' } else { c })
         .collect()
 }
 
@@ -43,6 +45,8 @@ mod tests {
             ("Café Zürich", "cafe zurich"),
             ("Cafe\u{301}", "cafe"),
             ("ΆΛΦΑ", "αλφα"),
+            ("ΟΔΟΣ", "οδοσ"),
+            ("οδός", "οδοσ"),
             ("Straße", "straße"),
             ("हिन्दी", "हिन्दी"),
             ("한국어", "한국어"),

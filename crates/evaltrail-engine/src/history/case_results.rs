@@ -36,7 +36,8 @@ impl CaseResult {
     /// Whether the status is another one by ADK's rules. An attempt that errored is failed there, which says the same.
     pub fn has_other_status_in_adk(&self) -> bool {
         self.attempts.iter().any(|attempt| {
-            attempt.status != Status::Errored && attempt.status != attempt.adk_status
+            let statuses = (attempt.status, attempt.adk_status);
+            statuses.0 != statuses.1 && statuses != (Status::Errored, Status::Failed)
         })
     }
 

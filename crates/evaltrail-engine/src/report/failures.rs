@@ -2,7 +2,8 @@
 
 use evaltrail_core::analysis::{FailureGroups, group_failures};
 use evaltrail_core::domain::{
-    Attempt, AttemptKey, CaseTally, Cause, EndedAttempt, RunState, Status, worst_attempt,
+    Attempt, AttemptKey, AttemptSummary, CaseTally, Cause, EndedAttempt, RunState, Status,
+    worst_attempt,
 };
 use evaltrail_core::metrics::common_relaxation;
 use std::collections::HashSet;
@@ -145,6 +146,14 @@ pub(super) fn listed_groups(found: &FailureGroups) -> Vec<ListedGroup> {
         }
     }
     listed
+}
+
+/// Why an attempt has the cause that the cases of its group share, after the errors that the model reported.
+pub(super) fn reason_in_group(attempt: &AttemptSummary, shared: &Cause) -> String {
+    match attempt.model_errors.is_empty() {
+        true => attempt.reason_for(shared).into_owned(),
+        false => attempt.reason_with_model_errors(),
+    }
 }
 
 /// A share in percent, as "18 %".

@@ -2,7 +2,7 @@
 
 use super::failures::{
     FailedCase, ListedGroup, change_for, failed_cases, groups_headline, groups_of, listed_groups,
-    percent,
+    percent, reason_in_group,
 };
 use super::metric_table::metric_table;
 use super::paint::Paint;
@@ -296,8 +296,8 @@ fn list<'a>(
             String::new()
         };
         let before = before_reason(state, &attempt, state.passes_gate(attempt.key.case));
-        let reason = match cause.filter(|_| attempt.model_errors.is_empty()) {
-            Some(cause) => attempt.reason_for(cause).into_owned(),
+        let reason = match cause {
+            Some(cause) => reason_in_group(&attempt, cause),
             None => attempt.reason_with_model_errors(),
         };
         let reason = format!("{before}{reason}");

@@ -62,7 +62,8 @@ impl RequestedMetric<'_> {
             return;
         }
         self.without.insert(attempt.key.case);
-        self.is_unsaid |= matches!(attempt.status, Status::Passed | Status::Failed);
+        let is_decided = matches!(attempt.status, Status::Passed | Status::Failed);
+        self.is_unsaid |= is_decided || attempt.is_only_scored();
         if self.why.is_empty() {
             self.why.clone_from(&result.explanation);
         }

@@ -65,8 +65,8 @@ pub use derived_drafts::{DerivedDraftRequest, DerivedDrafts, derive_drafts};
 pub use drafts::SetDrafts;
 pub use export::{export, redacted, redacted_text};
 pub use past::{
-    case_trends, history_of, load_past_run, past_results, past_run, remove_old, result_folders,
-    trends_of_run, unreadable_text,
+    app_dirs, case_trends, history_of, load_past_run, past_results, past_run, remove_old,
+    result_folders, trends_of_run, unreadable_text,
 };
 pub use plan::{PlanError, PreparedRun, RunIdentity, prepare};
 pub use record_tools::{ToolRecording, add_missing_answers, record_tools};

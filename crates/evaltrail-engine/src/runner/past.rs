@@ -37,7 +37,7 @@ pub fn trends_of_run(workspace: &Workspace, plan: &RunPlan) -> RunTrends {
 }
 
 /// The folders of the agents, where ADK stores its results.
-fn app_dirs(workspace: &Workspace) -> Vec<PathBuf> {
+pub fn app_dirs(workspace: &Workspace) -> Vec<PathBuf> {
     let stored = workspace
         .sets
         .iter()

@@ -39,7 +39,7 @@ pub enum SaveError {
     #[error("{0}; nothing was written")]
     Bucket(String),
     /// The object was written, created or deleted, and its copy on this machine was not. Contains the message.
-    #[error("the object is saved, but its copy on this machine could not be updated: {0}")]
+    #[error("the object was changed, but its copy on this machine could not be updated: {0}")]
     OnlyObject(String),
     /// An error of the disk, the folder or the system.
     #[error("{0}; the file is unchanged")]

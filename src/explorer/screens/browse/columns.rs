@@ -36,12 +36,15 @@ const RUNS_SHOWN: usize = 8;
 /// Maximum number of rows for whose texts the columns are fitted.
 const MAX_MEASURED: usize = 200;
 
-/// The rows for whose texts the columns are fitted: all, or as many evenly distributed ones. They do not depend on the page, so
-/// that the columns stay when the list is scrolled.
-pub(super) fn measured_rows(visible: &[CaseRef]) -> Vec<CaseRef> {
-    let count = visible.len().min(MAX_MEASURED);
-    let row = |at: usize| visible[at * visible.len() / count];
-    (0..count).map(row).collect()
+/// The rows for whose texts the columns are fitted: all, so that the columns stay when the list is scrolled; of a longer list, as
+/// many evenly distributed ones and those of the page, which would miss a column that only they need.
+pub(super) fn measured_rows(visible: &[CaseRef], page: &[CaseRef]) -> Vec<CaseRef> {
+    if visible.len() <= MAX_MEASURED {
+        return visible.to_vec();
+    }
+    let row = |at: usize| visible[at * visible.len() / MAX_MEASURED];
+    let sample = (0..MAX_MEASURED).map(row);
+    sample.chain(page.iter().copied()).collect()
 }
 
 /// The widths of the columns; a column of no width is not shown.
@@ -333,9 +336,9 @@ mod tests {
         let rows = |count: usize| -> Vec<CaseRef> {
             (0..count).map(|index| CaseRef { set: 0, index }).collect()
         };
-        assert_eq!(measured_rows(&rows(0)), []);
-        assert_eq!(measured_rows(&rows(128)), rows(128));
-        let many = measured_rows(&rows(100_000));
+        assert_eq!(measured_rows(&rows(0), &[]), []);
+        assert_eq!(measured_rows(&rows(128), &[]), rows(128));
+        let many = measured_rows(&rows(100_000), &[]);
         assert_eq!(many.len(), MAX_MEASURED);
         assert_eq!(many[MAX_MEASURED - 1].index, 99_500);
     }

@@ -41,7 +41,7 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
         .take(shown)
         .copied()
         .collect();
-    let measured = measured_rows(&browse.visible);
+    let measured = measured_rows(&browse.visible, &window);
     let columns = ColumnWidths::fit(model, inner.width, &measured, theme);
     if areas.preview.is_empty() {
         note_reason(model, area, theme, buffer);

@@ -33,7 +33,7 @@ pub(super) fn note_reason(model: &Model, area: Rect, theme: &Theme, buffer: &mut
             (
                 outcome.worst,
                 worst
-                    .map(|attempt| attempt.reason_with_model_errors())
+                    .map(|attempt| whole_reason(model, attempt))
                     .unwrap_or_default(),
             )
         }
@@ -86,6 +86,14 @@ pub(super) fn reason_parts(
             theme.status(attempt.status),
         ),
     ]
+}
+
+/// [`reason_in_list`], after the errors that the model reported.
+fn whole_reason(model: &Model, attempt: &AttemptSummary) -> String {
+    match attempt.model_errors.is_empty() {
+        true => reason_in_list(model, attempt).into_owned(),
+        false => attempt.reason_with_model_errors(),
+    }
 }
 
 /// Why an attempt did not pass: in a list that is narrowed to a cause, why it has this cause.

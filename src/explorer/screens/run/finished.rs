@@ -29,7 +29,7 @@ pub(super) fn finished(
 ) {
     let (area, focused) = (areas.main, model.run_screen.in_finished);
     let inner = panel(area, finished_title(model), focused, theme, buffer);
-    if areas.preview.is_empty()
+    if model.view.preview.is_none()
         && let Some(attempt) = finished_under_cursor(model)
     {
         let reason = attempt.reason_with_model_errors();

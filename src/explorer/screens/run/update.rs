@@ -98,8 +98,12 @@ pub(crate) fn finished_under_cursor(model: &Model) -> Option<Arc<EndedAttempt>> 
     run.worst_attempt(model.run_screen.case(model.run_screen.cursor)?)
 }
 
-/// The finished case under the cursor, if the list has its result of this run.
+/// The finished case under the cursor, if the results that are shown elsewhere are those of this run: they are not while a what-if
+/// is active.
 pub(super) fn finished_case(model: &Model) -> Option<CaseRef> {
+    if model.view.what_if.is_some() {
+        return None;
+    }
     let run = model.run.as_ref()?;
     let case = model.case_of(run, finished_under_cursor(model)?.key)?;
     let outcome = model.view.outcomes.get(case)?;

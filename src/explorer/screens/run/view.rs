@@ -27,6 +27,7 @@ pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
         ..body
     };
     let ended = model.run.as_ref().filter(|run| !run.is_live());
+    // While the run is live, rows move too often for a preview.
     if let Some(run) = ended {
         let rows = model.run_screen.count() + run.cancelled.len();
         let [main, preview] = with_preview(body, rest, rows);
@@ -42,15 +43,10 @@ pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
         let in_flight = u16::try_from(jobs).unwrap_or(u16::MAX).saturating_add(2);
         let in_flight = Constraint::Length(in_flight.min(rest.height / 2));
         let [left, main] = Layouts::vertical([in_flight, Constraint::Fill(1)]).areas(rest);
-        let [main, preview] = match model.run_screen.in_finished {
-            true => with_preview(body, main, model.run_screen.count()),
-            false => [main, Rect::default()],
-        };
         return Layout {
             panel,
             left,
             main,
-            preview,
             ..base
         };
     }

@@ -86,16 +86,16 @@ fn all_columns<'a>(
             Box::new(move |run| (model.started_text(&run.started), faint)),
         ),
         column(
-            "sets",
-            widths.sets + 2,
-            false,
-            Box::new(move |run| (sets_text(model, run), faint)),
-        ),
-        column(
             "",
             widths.kind,
             false,
             Box::new(move |run| (kind_text(run).into(), theme.style(Role::Note))),
+        ),
+        column(
+            "sets",
+            widths.sets + 2,
+            false,
+            Box::new(move |run| (sets_text(model, run), faint)),
         ),
         column(
             "time",
@@ -115,6 +115,8 @@ fn all_columns<'a>(
 /// Widths of the columns of attempts and of the start.
 const ATTEMPTS: u16 = 10;
 const STARTED: u16 = 13;
+/// Width of the column that says why a run is not one of the user's own complete runs.
+const KIND: u16 = 12;
 /// Less of the names of the sets is not shown.
 const MIN_SETS: u16 = 8;
 
@@ -139,12 +141,13 @@ impl MeasuredWidths {
             width.unwrap_or(0).clamp(least, most) as u16
         };
         let is_special = shown().any(|run| !kind_text(run).is_empty());
-        let most = usize::from(width / 3).clamp(8, 24);
+        let most = usize::from(width / 4).clamp(8, 24);
+        let kind = if is_special { KIND } else { 0 };
         let name = measured(&|run| name_of(runs, run), 4, most);
         let others = measured(&others_text, 6, 14);
         let sets = measured(&|run| sets_text(model, run), 4, most);
         // A part of the names of the sets says more than none.
-        let left = width.saturating_sub(name + 2 + ATTEMPTS + others + 2 + STARTED + 2);
+        let left = width.saturating_sub(name + 2 + ATTEMPTS + others + 2 + STARTED + kind + 2);
         MeasuredWidths {
             name,
             others,
@@ -154,7 +157,7 @@ impl MeasuredWidths {
                 sets
             },
             agent: measured(&|run| run.agent.clone(), 5, 24),
-            kind: if is_special { 12 } else { 0 },
+            kind,
         }
     }
 }

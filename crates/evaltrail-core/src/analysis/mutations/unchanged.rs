@@ -10,7 +10,8 @@ const MAX_NAMED: usize = 4;
 
 /// "; not changed: add_up.values, the message of turn 2". Empty if no expected argument, message, response, rubric or initial state
 /// has the old value.
-pub(super) fn unchanged_text(case: &EvalCase, old: &Value) -> String {
+pub(super) fn unchanged_text(case: &EvalCase, old: &Value, new: &Value) -> String {
+    let old = &OldValue { old, new };
     let mut places: Vec<String> = Vec::new();
     let several = case.turns().len() > 1;
     for (at, turn) in case.turns().iter().enumerate() {
@@ -22,7 +23,7 @@ pub(super) fn unchanged_text(case: &EvalCase, old: &Value) -> String {
     }
     let state = case.session_input.as_ref().map(|input| &input.state);
     let mut entries = state.into_iter().flatten();
-    if entries.any(|(key, value)| text_has(key, old) || has_value(value, old)) {
+    if entries.any(|(key, value)| old.is_in_text(key) || old.is_in_value(value)) {
         places.push("the initial state".into());
     }
     let mut seen = std::collections::HashSet::new();
@@ -37,45 +38,58 @@ pub(super) fn unchanged_text(case: &EvalCase, old: &Value) -> String {
 }
 
 /// The parts of a turn that have a value.
-fn places_in_turn(turn: &Invocation, old: &Value) -> impl Iterator<Item = String> {
+fn places_in_turn(turn: &Invocation, old: &OldValue) -> impl Iterator<Item = String> {
     let mut places = Vec::new();
-    if text_has(&turn.user.scored_text(), old) {
+    if old.is_in_text(&turn.user.scored_text()) {
         places.push("the message".to_string());
     }
     for call in turn.calls() {
         let args = call.args.iter().flatten();
-        let having = args.filter(|(_, value)| has_value(value, old));
+        let having = args.filter(|(_, value)| old.is_in_value(value));
         places.extend(having.map(|(name, _)| format!("{}.{name}", call.name)));
     }
     let response = turn.final_response.as_ref();
-    if response.is_some_and(|response| text_has(&response.scored_text(), old)) {
+    if response.is_some_and(|response| old.is_in_text(&response.scored_text())) {
         places.push("the response".into());
     }
     let mut rubrics = turn.rubrics.iter();
     if rubrics.any(|rubric| {
         let mut texts = [&rubric.text, &rubric.description].into_iter().flatten();
-        texts.any(|text| text_has(text, old))
+        texts.any(|text| old.is_in_text(text))
     }) {
         places.push("a rubric".into());
     }
     places.into_iter()
 }
 
-/// Whether a value is the old one, or has it as an element, a member, a key or a whole word of a text.
-fn has_value(value: &Value, old: &Value) -> bool {
-    match value {
-        Value::Array(elements) => elements.iter().any(|element| has_value(element, old)),
-        Value::Object(members) => members
-            .iter()
-            .any(|(key, member)| text_has(key, old) || has_value(member, old)),
-        Value::String(text) => values_equal(value, old) || text_has(text, old),
-        value => values_equal(value, old),
-    }
+/// A value that was replaced, and the value in its place, which may contain it.
+struct OldValue<'a> {
+    old: &'a Value,
+    new: &'a Value,
 }
 
-/// Whether a text has a value as a whole word.
-fn text_has(text: &str, value: &Value) -> bool {
-    text_of_value(value).is_some_and(|word| !whole_word_positions(text, &word).is_empty())
+impl OldValue<'_> {
+    /// Whether a value is the old one, or has it as an element, a member, a key or a whole word of a text.
+    fn is_in_value(&self, value: &Value) -> bool {
+        match value {
+            value if values_equal(value, self.new) => false,
+            Value::Array(elements) => elements.iter().any(|element| self.is_in_value(element)),
+            Value::Object(members) => members
+                .iter()
+                .any(|(key, member)| self.is_in_text(key) || self.is_in_value(member)),
+            Value::String(text) => values_equal(value, self.old) || self.is_in_text(text),
+            value => values_equal(value, self.old),
+        }
+    }
+
+    /// Whether a text has the old value as a whole word outside of the new one.
+    fn is_in_text(&self, text: &str) -> bool {
+        let count = |text: &str, value: &Value| {
+            text_of_value(value).map_or(0, |word| whole_word_positions(text, &word).len())
+        };
+        let in_new = text_of_value(self.new).map_or(0, |new| count(&new, self.old));
+        count(text, self.old) > count(text, self.new) * in_new
+    }
 }
 
 #[cfg(test)]
@@ -97,7 +111,7 @@ mod tests {
         ];
         let mut one = case("a", turns);
         assert_eq!(
-            unchanged_text(&one, &json!(6)),
+            unchanged_text(&one, &json!(6), &json!("new")),
             "; not changed: the message of turn 2, add_up.values of turn 2, note.text of turn 2"
         );
         one.session_input = Some(SessionInput {
@@ -105,10 +119,10 @@ mod tests {
             ..SessionInput::default()
         });
         assert_eq!(
-            unchanged_text(&one, &json!(8)),
+            unchanged_text(&one, &json!(8), &json!("new")),
             "; not changed: roll.sides of turn 1, the initial state"
         );
-        assert_eq!(unchanged_text(&one, &json!(5)), "");
+        assert_eq!(unchanged_text(&one, &json!(5), &json!("new")), "");
     }
 
     #[test]
@@ -116,8 +130,21 @@ mod tests {
         let args = json!({"a": 6, "b": 6, "c": 6, "d": 6, "e": 6});
         let one = case("a", vec![turn("Go", &[("f", args)])]);
         assert_eq!(
-            unchanged_text(&one, &json!(6)),
+            unchanged_text(&one, &json!(6), &json!("new")),
             "; not changed: f.a, f.b, f.c, f.d and 1 more"
         );
+    }
+
+    #[test]
+    fn old_value_inside_the_new_one_is_changed() {
+        let (old, new) = (json!("beans"), json!("green beans"));
+        let unchanged = |message| {
+            let args = json!({"bed": "green beans"});
+            let one = case("a", vec![turn(message, &[("water", args)])]);
+            unchanged_text(&one, &old, &new)
+        };
+        assert_eq!(unchanged("Water the green beans"), "");
+        let of_both = unchanged("Water the green beans and the beans");
+        assert_eq!(of_both, "; not changed: the message");
     }
 }

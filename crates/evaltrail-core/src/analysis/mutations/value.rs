@@ -29,7 +29,7 @@ pub(super) fn mutations(case: &EvalCase, known: &CaseValues, seed: u64) -> Vec<M
                 argument.name,
                 argument.value,
                 class_label(class.as_ref(), known, &new),
-                unchanged_text(&case, &argument.value)
+                unchanged_text(&case, &argument.value, &new)
             );
             let gap = class.map(|class| {
                 let (tool, name) = (&argument.tool, &argument.name);
@@ -346,7 +346,7 @@ mod tests {
         };
         assert_eq!(args(1), Some(json!({"bed": "roses"})));
         assert_eq!(args(2), Some(json!({"bed": "roses"})));
-        assert_eq!(unchanged_text(&changed, &argument.value), "");
+        assert_eq!(unchanged_text(&changed, &argument.value, &json!("new")), "");
         let answered: Vec<bool> = changed
             .turns()
             .iter()

@@ -9,7 +9,7 @@ mod trends;
 
 use super::attempts::{attempts_in_order, no_score_text, titled};
 use super::failures::{
-    change_for, failed_cases, groups_headline, groups_of, listed_groups, percent,
+    change_for, failed_cases, groups_headline, groups_of, listed_groups, percent, reason_in_group,
 };
 use super::format::{BASE, EarlierRuns, ReportFormat};
 use super::open_command::export_command;
@@ -286,7 +286,10 @@ fn groups(state: &RunState, out: &mut String) {
                 out,
                 "<li>{glyph} {} › {name}: {}",
                 text(&set),
-                text(&format!("{before}{}", attempt.reason_with_model_errors()))
+                text(&format!(
+                    "{before}{}",
+                    reason_in_group(&attempt, &group.shared)
+                ))
             );
         }
         out.push_str("</ul></details>\n");
