@@ -141,7 +141,7 @@ impl MeasuredWidths {
             width.unwrap_or(0).clamp(least, most) as u16
         };
         let is_special = shown().any(|run| !kind_text(run).is_empty());
-        let most = usize::from(width / 4).clamp(8, 24);
+        let most = usize::from(width / 4).clamp(11, 24);
         let kind = if is_special { KIND } else { 0 };
         let name = measured(&|run| name_of(runs, run), 4, most);
         let others = measured(&others_text, 6, 14);
