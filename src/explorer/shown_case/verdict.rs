@@ -124,10 +124,12 @@ pub(super) fn suggestion_text(model: &Model, change: &WhatIf) -> String {
     }
     let words = change.describe().join(" + ");
     let hint = match model.screen_context() {
-        Context::Queue => format!("{} loosens the criteria", QUEUE_RELAX.key()),
-        _ => format!("{} try it", APPLY_SUGGESTION.key()),
+        Context::Queue => format!("  ({} loosens the criteria)", QUEUE_RELAX.key()),
+        // The preview of a run: its rows are as they were recorded.
+        Context::Run => String::new(),
+        _ => format!("  ({} try it)", APPLY_SUGGESTION.key()),
     };
-    format!("would pass with {}  ({hint})", clean_line(&words))
+    format!("would pass with {}{hint}", clean_line(&words))
 }
 
 /// The score and the threshold of a metric.
