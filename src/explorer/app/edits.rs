@@ -1,7 +1,7 @@
 //! What follows an edit of files: it was made, undone, or failed.
 
 use super::requests::carry_out;
-use crate::explorer::authoring::{proposal::Proposal, shown};
+use crate::explorer::authoring::{proposal::Proposal, shown_path};
 use crate::explorer::case_list::listing;
 use crate::explorer::commands::authoring::{REDO, UNDO};
 use crate::explorer::commands::editing::SAVE;
@@ -157,7 +157,7 @@ pub(crate) fn ask_about_edit(
         when if when.is_empty() => String::new(),
         when => format!(" ({when})"),
     };
-    let files = edit.files.iter().map(|path| shown(model, path));
+    let files = edit.files.iter().map(|path| shown_path(model, path));
     let lines = [format!("{}{made}", edit.words), String::new()]
         .into_iter()
         .chain(files)

@@ -238,7 +238,7 @@ fn new_set(model: &Model, now: f64, edits: Vec<Edit>, words: String) -> Result<P
         action: FileAction::Create(text),
     }];
     Ok(Proposal::new(words, jobs, |job| {
-        super::set_files::shown(model, &job.path)
+        super::set_files::shown_path(model, &job.path)
     }))
 }
 

@@ -1,7 +1,7 @@
 //! Cases that are added, copied, renamed, moved, tagged and deleted.
 
 use super::notes::{add_job, notes_job, with_notes};
-use super::set_files::shown;
+use super::set_files::shown_path;
 use super::show;
 use crate::explorer::authoring::proposal::{NOTHING, Proposal};
 use crate::explorer::shared::case_ref::CaseRef;
@@ -232,6 +232,6 @@ pub(super) fn tag(model: &mut Model, cases: &[CaseRef], typed: &str) -> Vec<Effe
         format!("{} cases", cases.len())
     };
     let words = format!("tag {what}");
-    let proposal = Proposal::new(words, jobs, |job| shown(model, &job.path));
+    let proposal = Proposal::new(words, jobs, |job| shown_path(model, &job.path));
     show(model, proposal)
 }

@@ -1,7 +1,7 @@
 //! Writing of a what-if to the files of the criteria, after the changed lines were shown.
 
 use super::proposal::Proposal;
-use super::set_files::shown;
+use super::set_files::shown_path;
 use crate::explorer::shared::active_what_if::ActiveWhatIf;
 use crate::explorer::shared::effect::{Effect, ResultEffect};
 use crate::explorer::shared::model::Model;
@@ -50,7 +50,7 @@ pub(crate) fn planned(
         }
         Ok(jobs) => {
             let words = ActiveWhatIf::edit_text(change);
-            let proposal = Proposal::new(words, jobs, |job| shown(model, &job.path));
+            let proposal = Proposal::new(words, jobs, |job| shown_path(model, &job.path));
             model.view.open_dialog = Some(Box::new(proposal));
             Vec::new()
         }

@@ -11,7 +11,7 @@ pub mod quarantine;
 mod set_files;
 pub mod sets;
 
-pub(crate) use set_files::shown;
+pub(crate) use set_files::shown_path;
 
 use crate::explorer::authoring::proposal::Proposal;
 use crate::explorer::shared::case_lines::PieceLine;
@@ -93,7 +93,7 @@ pub(crate) fn answers_found(
             notices::notify(model, words.into(), false)
         }
         Ok((words, job)) => {
-            let proposal = Proposal::new(words, vec![job], |job| shown(model, &job.path));
+            let proposal = Proposal::new(words, vec![job], |job| shown_path(model, &job.path));
             show(model, proposal)
         }
         Err(why) => notices::notify(model, why, true),

@@ -1,6 +1,6 @@
 //! Changes of the notes file beside a set: what is kept about its cases.
 
-use super::set_files::shown;
+use super::set_files::shown_path;
 use super::show;
 use crate::explorer::authoring::proposal::Proposal;
 use crate::explorer::shared::effect::Effect;
@@ -58,7 +58,7 @@ pub(crate) fn notes_job(
 }
 
 pub(crate) fn add_job(proposal: &mut Proposal, job: FileEdit, model: &Model) {
-    let more = Proposal::new(String::new(), vec![job], |job| shown(model, &job.path));
+    let more = Proposal::new(String::new(), vec![job], |job| shown_path(model, &job.path));
     proposal.jobs.extend(more.jobs);
     proposal.lines.extend(more.lines);
 }

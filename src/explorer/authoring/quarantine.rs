@@ -2,7 +2,7 @@
 
 use super::cases::chosen;
 use super::notes::notes_job;
-use super::set_files::shown;
+use super::set_files::shown_path;
 use super::show;
 use crate::explorer::authoring::proposal::{NOTHING, Proposal};
 use crate::explorer::case_list::decisions::day_of;
@@ -143,7 +143,7 @@ impl Purpose for QuarantineLine {
         match quarantine_jobs(model, &cases) {
             Ok(jobs) if jobs.is_empty() => notices::notify(model, NOTHING.into(), false),
             Ok(jobs) => {
-                let proposal = Proposal::new(words, jobs, |job| shown(model, &job.path));
+                let proposal = Proposal::new(words, jobs, |job| shown_path(model, &job.path));
                 show(model, proposal)
             }
             Err(why) => notices::notify(model, why, true),

@@ -25,7 +25,7 @@ pub(super) fn is_set(model: &Model, folder: &Path, id: &str) -> bool {
 }
 
 /// A path as sets are shown: relative to the workspace where a set in the same folder is, else the file's name.
-pub(crate) fn shown(model: &Model, path: &Path) -> String {
+pub(crate) fn shown_path(model: &Model, path: &Path) -> String {
     let beside = model
         .view
         .sets

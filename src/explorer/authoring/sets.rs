@@ -1,7 +1,7 @@
 //! Sets that are added, copied, renamed, moved and deleted.
 
 use super::cases::{chosen, delete_cases, move_cases};
-use super::set_files::{file_of_set, folder_of, shown};
+use super::set_files::{file_of_set, folder_of, shown_path};
 use super::show;
 use crate::explorer::authoring::proposal::Proposal;
 use crate::explorer::shared::case_list::{Pane, TreeNode};
@@ -42,7 +42,7 @@ pub(super) fn new_set(model: &mut Model, folder: &Path, id: &str) -> Vec<Effect>
         action: FileAction::Create(text),
     };
     let proposal = Proposal::new(format!("create the set {id}"), vec![job], |job| {
-        shown(model, &job.path)
+        shown_path(model, &job.path)
     });
     show(model, proposal)
 }
@@ -79,7 +79,7 @@ fn delete_set(model: &mut Model, set: usize) -> Vec<Effect> {
         view.path.stem,
         file.len()
     );
-    let proposal = Proposal::new(words, jobs, |job| shown(model, &job.path));
+    let proposal = Proposal::new(words, jobs, |job| shown_path(model, &job.path));
     show(model, proposal)
 }
 
@@ -111,7 +111,7 @@ pub(super) fn copy_set(model: &mut Model, set: usize, id: &str) -> Vec<Effect> {
             action: FileAction::Create(text.to_string()),
         });
     }
-    let proposal = Proposal::new(words, jobs, |job| shown(model, &job.path));
+    let proposal = Proposal::new(words, jobs, |job| shown_path(model, &job.path));
     show(model, proposal)
 }
 
@@ -158,7 +158,11 @@ pub(super) fn rename_set(model: &mut Model, set: usize, id: &str, to: PathBuf) -
         });
     }
     // What is shown is the change of the text, not a file that goes and one that comes.
-    let heading = format!("{}  →  {}", view.path.shown, shown(model, &jobs[0].path));
+    let heading = format!(
+        "{}  →  {}",
+        view.path.shown,
+        shown_path(model, &jobs[0].path)
+    );
     let mut proposal = Proposal::new(words, vec![seen], |_| heading.clone());
     proposal.jobs = jobs;
     show(model, proposal)

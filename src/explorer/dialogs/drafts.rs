@@ -1,7 +1,7 @@
 //! The drafts of a set: cases that were derived from its cases, to add to it or to drop.
 
 use crate::explorer::authoring::proposal::{Proposal, ProposalLine};
-use crate::explorer::authoring::{show, shown};
+use crate::explorer::authoring::{show, shown_path};
 use crate::explorer::prompts::ask;
 use crate::explorer::prompts::ask::Purpose;
 use crate::explorer::shared::effect::{Effect, SetEffect};
@@ -93,7 +93,7 @@ pub(crate) fn found(
         }
         Ok(FoundDrafts::Derived(job, count)) => {
             let words = format!("derive {} from the cases", counted(count, "draft"));
-            let proposal = Proposal::new(words, vec![job], |job| shown(model, &job.path));
+            let proposal = Proposal::new(words, vec![job], |job| shown_path(model, &job.path));
             show(model, proposal)
         }
         Err(why) => notices::notify(model, why, true),
@@ -147,7 +147,7 @@ impl DraftList {
         let words = format!("drop the draft {text}");
         let job = self.drafts.dropping(&BTreeSet::from([at]), reason);
         let lines = vec![
-            ProposalLine::Heading(shown(model, &job.path)),
+            ProposalLine::Heading(shown_path(model, &job.path)),
             ProposalLine::Change(PreviewLine::Gone(text)),
             ProposalLine::Change(PreviewLine::New(format!("dropped: {reason}"))),
         ];
@@ -235,10 +235,10 @@ impl Dialog for DraftList {
         Some(match self.drafts.accepting((path, &file), &chosen) {
             Ok([of_set, of_drafts]) => {
                 let removed = [
-                    ProposalLine::Heading(shown(model, &of_drafts.path)),
+                    ProposalLine::Heading(shown_path(model, &of_drafts.path)),
                     ProposalLine::Change(PreviewLine::Gone(draft_text(draft))),
                 ];
-                let name = |job: &FileEdit| shown(model, &job.path);
+                let name = |job: &FileEdit| shown_path(model, &job.path);
                 let mut proposal = Proposal::new(words, vec![of_set], name);
                 proposal.jobs.push(of_drafts);
                 proposal.lines.extend(removed);

@@ -74,7 +74,7 @@ fn brief_lines(
     let shown = metrics.len().min(most);
     let hidden = metrics[shown..].iter();
     let hidden = hidden.filter(|metric| is_reason(metric.status));
-    let last = more_text(model, hidden.count());
+    let last = unshown_text(model, hidden.count());
     let brief = metrics[..shown]
         .iter()
         .map(|metric| brief_line(metric, room));
@@ -130,7 +130,7 @@ fn brief_line(metric: &MetricSummary, room: usize) -> VerdictLine {
 }
 
 /// How many metrics that did not pass are not shown, and the suggestion; else only that there is more.
-fn more_text(model: &Model, hidden: usize) -> String {
+fn unshown_text(model: &Model, hidden: usize) -> String {
     let hidden = match hidden {
         0 => None,
         1 => Some("1 more did not pass".to_string()),

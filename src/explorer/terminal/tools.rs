@@ -10,7 +10,7 @@ use evaltrail_engine::workspace::{SetPath, Workspace, open_set};
 /// Maximum number of cases of a file that are searched.
 const CASES: usize = 2_000;
 
-/// The tools that the cases of sets call, in expected and saved turns; `own` is the set that is edited.
+/// The tools that are called in the expected and saved turns of sets. `own` is the set that is being edited.
 pub(crate) fn tools_of_sets<'a>(
     sets: impl Iterator<Item = &'a SetPath>,
     own: &SetPath,

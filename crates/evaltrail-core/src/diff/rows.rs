@@ -79,7 +79,7 @@ pub(super) fn line_text(line: &Line) -> String {
     line.iter().map(|span| span.text.as_str()).collect()
 }
 
-/// The text of one side of a row, without its styles; empty if there is none.
+/// The text of one side of a row without its styles; empty if the row does not have that side.
 #[cfg(test)]
 pub(super) fn side_text(side: &Option<Line>) -> String {
     side.as_ref().map(line_text).unwrap_or_default()

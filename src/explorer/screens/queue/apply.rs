@@ -113,7 +113,7 @@ fn show_summary(model: &mut Model, criteria: Vec<FileEdit>) -> Vec<Effect> {
             ScreenRequest::FinishTriage,
         );
     }
-    let mut proposal = Proposal::new(words, jobs, |job| authoring::shown(model, &job.path));
+    let mut proposal = Proposal::new(words, jobs, |job| authoring::shown_path(model, &job.path));
     let headings = lines.into_iter().map(ProposalLine::Heading);
     proposal.lines.splice(0..0, headings);
     model.view.open_dialog = Some(Box::new(proposal));

@@ -94,7 +94,7 @@ fn facts(
     if !run.agent.is_empty() {
         facts.push(("agent", run.agent.clone()));
     }
-    facts.extend(named("sets", &packed(&set_lines(model, run), width)));
+    facts.extend(named("sets", &packed(&sets_with_counts(model, run), width)));
     facts.extend(named("criteria", &packed(&run.criteria, width)));
     facts.extend(run.commit.as_ref().map(|commit| ("commit", short(commit))));
     facts.extend(run.judge.clone().map(|judge| ("judge", judge)));
@@ -123,7 +123,7 @@ fn named(name: &'static str, values: &[String]) -> Vec<(&'static str, String)> {
     names.zip(values.iter().cloned()).collect()
 }
 
-fn set_lines(model: &Model, run: &RunSummary) -> Vec<String> {
+fn sets_with_counts(model: &Model, run: &RunSummary) -> Vec<String> {
     match &run.source {
         RunSource::Adk { set_id, .. } => vec![set_id.clone()],
         RunSource::Evaltrail { sets, .. } => {

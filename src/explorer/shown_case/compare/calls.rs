@@ -36,7 +36,7 @@ pub(super) fn add_calls(
             drop(out.rows(&without_marks(rows)));
         }
         Some(_) => {
-            let rows = out.shown(rows);
+            let rows = out.fold_identical(rows);
             let heading = out.lines.len() - 1;
             let starts = out.rows(&rows);
             let found = call_pieces(&alignment, &rows, &left, &right);

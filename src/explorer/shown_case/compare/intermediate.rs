@@ -31,7 +31,7 @@ pub(super) fn add_intermediate(
         (false, _) => drop(out.rows(&one_sided(rows))),
         (true, true) => drop(out.rows(&without_marks(rows))),
         (true, false) => {
-            let rows = out.shown(rows);
+            let rows = out.fold_identical(rows);
             out.rows(&rows);
             if left != right {
                 out.piece(AcceptablePart::Intermediate, heading);
@@ -40,7 +40,7 @@ pub(super) fn add_intermediate(
     }
 }
 
-/// Responses in the form of calls, by which they are aligned: the agent is the name, the text the argument.
+/// Responses as calls, so that they are aligned as calls are: the agent is the name of the tool, the text is the argument.
 fn as_calls(responses: &[IntermediateResponse]) -> Vec<ToolCall> {
     let call = |response: &IntermediateResponse| {
         let text = [("text".to_string(), Value::from(response.text()))];

@@ -74,8 +74,8 @@ impl ComparisonLines {
         }
     }
 
-    /// The rows to show: all, or only those that differ.
-    pub(super) fn shown(&self, rows: Vec<DiffRow>) -> Vec<DiffRow> {
+    /// The rows to show: all, or with identical ones folded if only differences are shown.
+    pub(super) fn fold_identical(&self, rows: Vec<DiffRow>) -> Vec<DiffRow> {
         if self.differences_only {
             fold_identical_rows(rows)
         } else {

@@ -32,7 +32,7 @@ pub(super) fn add_response(
         ))))),
         Some(_) if expected.is_none() => drop(out.rows(&without_marks(text_rows(&diff)))),
         Some(_) => {
-            let rows = out.shown(text_rows(&out.shown_texts(diff)));
+            let rows = out.fold_identical(text_rows(&out.shown_texts(diff)));
             let changed = |line: &Line| line.iter().any(|span| span.changed);
             let differs = |row: &DiffRow| row.left.iter().chain(&row.right).any(changed);
             let first = rows.iter().position(differs).unwrap_or(0);
@@ -56,7 +56,7 @@ pub(super) fn add_response(
 /// Adds responses that are JSON on both sides. `differs` tells whether their texts do.
 fn add_json_response(out: &mut ComparisonLines, expected: &Value, actual: &Value, differs: bool) {
     let rows = out.folded(json_rows(expected, actual));
-    let rows = out.shown(rows);
+    let rows = out.fold_identical(rows);
     let changed = |line: &Line| line.iter().any(|span| span.changed);
     let is_changed = |row: &DiffRow| row.left.iter().chain(&row.right).any(changed);
     let first = rows.iter().position(is_changed);

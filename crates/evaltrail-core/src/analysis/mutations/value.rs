@@ -41,7 +41,7 @@ pub(super) fn mutations(case: &EvalCase, known: &CaseValues, seed: u64) -> Vec<M
     found
 }
 
-/// The class of a new value in parentheses, after a space; empty if the value is one of another case.
+/// The class of a new value, as ` (the default)`; empty for a value that another case has.
 fn class_label(class: Option<&ArgumentClass>, known: &ExpectedArgument, new: &Value) -> String {
     match class {
         None => String::new(),
@@ -180,9 +180,9 @@ fn with_accent(text: &str) -> Option<String> {
     Some(format!("{}{accented}{}", &text[..at], &text[at + 1..]))
 }
 
-/// The case with another value: in the message that states it, in the argument, and in the arguments of the same name and value
-/// of the turns from there on, as [`is_same_value`] says. Equal values elsewhere may mean something else. In these turns,
-/// responses are not known, nor are the final state and what rubrics about the old value would be. `None` if the user states the
+/// The case with another value. It replaces the old one in the message that states it, in the argument, and in arguments of the same
+/// name and value from that turn on (see [`is_same_value`]); an equal value elsewhere may mean something else. Responses of these
+/// turns, the final state and rubrics that contain the old value are removed: they are not known. `None` if a message contains the
 /// new value already.
 fn with_value(case: &EvalCase, argument: &StatedArgument, new: &Value) -> Option<EvalCase> {
     let (old_word, new_word) = (text_of_value(&argument.value)?, text_of_value(new)?);

@@ -66,7 +66,7 @@ async fn probe(
     };
     let (url, body) = session.request(1, &user)?;
     let (status, reply) = remote
-        .call_with(
+        .call_with_body(
             endpoint.method.clone(),
             url,
             &endpoint.body(body.as_ref()),

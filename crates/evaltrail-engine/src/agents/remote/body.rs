@@ -1,4 +1,4 @@
-//! The bodies of responses, which are read up to a limit.
+//! Reading of the bodies of responses, up to a limit of size.
 
 use super::endpoint::Remote;
 use crate::agents::memory_limit::parse_answer;

@@ -9,7 +9,7 @@ use reqwest::{Response, StatusCode};
 
 impl Remote {
     /// The error of a response without success, in the server's words.
-    pub(super) async fn refused(&self, response: Response) -> AgentError {
+    pub(super) async fn error_of_response(&self, response: Response) -> AgentError {
         let (status, wait) = (response.status(), retry_after(&response));
         let header = |name| Some(response.headers().get(name)?.to_str().ok()?.to_string());
         if let (true, Some(target)) = (status.is_redirection(), header(LOCATION)) {
@@ -30,7 +30,7 @@ impl Remote {
             kind,
             message: mut words,
             ..
-        } = self.unsuccessful(status, &path, &text);
+        } = self.error_of_status(status, &path, &text);
         if let Some(asks) = asks {
             words = format!("{words} (it asks for authentication: {asks})");
         }
@@ -44,7 +44,7 @@ impl Remote {
     }
 
     /// The error of a status without success: what the server said, and what may be missing.
-    pub(super) fn unsuccessful(&self, status: StatusCode, path: &str, text: &str) -> AgentError {
+    pub(super) fn error_of_status(&self, status: StatusCode, path: &str, text: &str) -> AgentError {
         let mut words = error_text(status, &self.clean(text));
         if matches!(
             status,

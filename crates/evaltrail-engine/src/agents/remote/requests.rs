@@ -78,7 +78,7 @@ impl Remote {
         body: Option<&Value>,
         headers: &HeaderMap,
     ) -> Result<(StatusCode, String), AgentError> {
-        self.call_with(
+        self.call_with_body(
             method,
             url,
             &body.map_or(RequestBody::None, RequestBody::Json),
@@ -88,7 +88,7 @@ impl Remote {
     }
 
     /// [`Remote::call`] with any body.
-    pub(in crate::agents) async fn call_with(
+    pub(in crate::agents) async fn call_with_body(
         &self,
         method: Method,
         url: Url,
@@ -99,7 +99,7 @@ impl Remote {
             let response = self.send(&self.client, method, url, body, headers).await?;
             let status = response.status();
             if is_busy(status) || status.is_redirection() {
-                return Err(self.refused(response).await);
+                return Err(self.error_of_response(response).await);
             }
             Ok((status, self.text(response).await?))
         };
@@ -119,7 +119,7 @@ impl Remote {
         let (status, text) = self.call(method, url, body, &HeaderMap::new()).await?;
         match status.is_success() {
             true => self.parsed(&text),
-            false => Err(self.unsuccessful(status, &path, &text)),
+            false => Err(self.error_of_status(status, &path, &text)),
         }
     }
 
@@ -159,7 +159,7 @@ impl Remote {
         if is_accepted {
             return Ok(response);
         }
-        let error = self.refused(response).await;
+        let error = self.error_of_response(response).await;
         // A gateway may have given up on an agent that has begun: the request must not be repeated.
         Err(match status {
             StatusCode::BAD_GATEWAY => AgentError {

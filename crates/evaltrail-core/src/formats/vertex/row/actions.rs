@@ -17,7 +17,7 @@ pub(super) fn listed(calls: Vec<ToolCall>) -> Trajectory {
     }
 }
 
-/// The trajectory that begins with these events.
+/// A trajectory with these events before its own.
 pub(super) fn after(mut steps: Vec<InvocationEvent>, then: Trajectory) -> Trajectory {
     let is_partial = matches!(then, Trajectory::Partial(_));
     steps.extend(then.into_events());
