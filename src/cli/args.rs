@@ -26,7 +26,7 @@ Exit codes: 0 all passed, 1 something failed, errored or was not evaluated, 2 in
 pub(super) struct Cli {
     /// Folder or file to explore
     pub(super) path: Option<PathBuf>,
-    /// Colour theme: default, dark, light, high-contrast, colour-blind, mono, or one from your config.toml
+    /// Colour theme: default, dark, light, high-contrast, colour-blind, white-on-black, mono, or one from your config.toml
     #[arg(long)]
     pub(super) theme: Option<String>,
     /// Read these columns of data sets as those that evaltrail knows, e.g. prompt=question,reference=answer

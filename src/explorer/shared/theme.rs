@@ -70,6 +70,10 @@ const FILES: &[(&str, &str)] = &[
         "colour-blind",
         include_str!("../../../themes/colour-blind.toml"),
     ),
+    (
+        "white-on-black",
+        include_str!("../../../themes/white-on-black.toml"),
+    ),
     ("mono", include_str!("../../../themes/mono.toml")),
 ];
 
@@ -352,13 +356,9 @@ mod tests {
         }
     }
 
-    /// Contrast of text on its background as defined by WCAG, at least 4.5:1.
-    #[test]
-    fn contrast_of_text_is_sufficient() {
-        fn luminance(colour: Color) -> Option<f64> {
-            let Color::Rgb(r, g, b) = colour else {
-                return None;
-            };
+    /// Contrast of two colours as defined by WCAG.
+    fn contrast(one: (u8, u8, u8), other: (u8, u8, u8)) -> f64 {
+        let luminance = |(r, g, b)| {
             let linear = |v: u8| {
                 let v = f64::from(v) / 255.0;
                 if v <= 0.03928 {
@@ -367,26 +367,61 @@ mod tests {
                     ((v + 0.055) / 1.055).powf(2.4)
                 }
             };
-            Some(0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b))
+            0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b) + 0.05
+        };
+        let (one, other) = (luminance(one), luminance(other));
+        one.max(other) / one.min(other)
+    }
+
+    /// Asserts that every role except borders has a contrast of at least 4.5:1. `rgb` returns what a colour is on a
+    /// terminal.
+    fn assert_contrast(name: &str, rgb: impl Fn(Color) -> Option<(u8, u8, u8)>) {
+        let theme = Theme::named(name, true).unwrap();
+        let base = theme.style(Role::Text);
+        for (key, role) in ROLES
+            .iter()
+            .filter(|(_, role)| !matches!(role, Role::Border))
+        {
+            let style = base.patch(theme.style(*role));
+            assert!(!style.add_modifier.contains(Modifier::DIM), "{name}: {key}");
+            let (Some(fg), Some(bg)) = (style.fg.and_then(&rgb), style.bg.and_then(&rgb)) else {
+                panic!("{name}: {key} has no colours of its own")
+            };
+            let contrast = contrast(fg, bg);
+            assert!(
+                contrast >= 4.5,
+                "{name}: {key} has a contrast of {contrast:.1}"
+            );
         }
+    }
+
+    #[test]
+    fn contrast_of_text_is_sufficient() {
         for name in ["dark", "light", "high-contrast", "colour-blind"] {
-            let theme = Theme::named(name, true).unwrap();
-            let base = theme.style(Role::Text);
-            for (key, role) in ROLES
-                .iter()
-                .filter(|(_, role)| !matches!(role, Role::Border))
-            {
-                let style = base.patch(theme.style(*role));
-                let (fg, bg) = (style.fg.and_then(luminance), style.bg.and_then(luminance));
-                let (Some(fg), Some(bg)) = (fg, bg) else {
-                    panic!("{name}: {key} has no colours of its own")
-                };
-                let contrast = (fg.max(bg) + 0.05) / (fg.min(bg) + 0.05);
-                assert!(
-                    contrast >= 4.5,
-                    "{name}: {key} has a contrast of {contrast:.1}"
-                );
-            }
+            assert_contrast(name, |colour| match colour {
+                Color::Rgb(r, g, b) => Some((r, g, b)),
+                _ => None,
+            });
+        }
+    }
+
+    /// With the default palettes of xterm, the Windows console (old and new), macOS Terminal and Solarized.
+    #[test]
+    fn contrast_with_16_colours_is_sufficient() {
+        const PALETTES: [[(u8, u8, u8); 3]; 5] = [
+            [(0, 0, 0), (229, 229, 229), (255, 255, 255)],
+            [(0, 0, 0), (192, 192, 192), (255, 255, 255)],
+            [(12, 12, 12), (204, 204, 204), (242, 242, 242)],
+            [(0, 0, 0), (191, 191, 191), (230, 230, 230)],
+            [(7, 54, 66), (238, 232, 213), (253, 246, 227)],
+        ];
+        for [black, grey, white] in PALETTES {
+            assert_contrast("white-on-black", |colour| match colour {
+                Color::Black => Some(black),
+                Color::Gray => Some(grey),
+                Color::White => Some(white),
+                _ => None,
+            });
         }
     }
 
