@@ -23,6 +23,7 @@ mod counted;
 mod criterion;
 mod custom;
 mod decision;
+mod draft_check;
 mod ended;
 mod escaped;
 mod eval_set;
@@ -89,6 +90,7 @@ pub use counted::counted;
 pub use criterion::{Criterion, MatchType, criteria_by_metric};
 pub use custom::{CallingConvention, CustomMetric, MetricProgram};
 pub use decision::{Decision, DecisionKind, Decisions};
+pub use draft_check::{DraftCheck, DraftVerdict};
 pub use ended::{
     AttemptRecords, Derivation, EndedAttempt, InMemory, MAX_FULL_ATTEMPTS, RecordedAt,
     causes_of_worst_attempt, worst_attempt,

@@ -6,26 +6,37 @@ use super::json;
 use super::own::DRAFT_KEY;
 use super::problem::FileProblem;
 use super::set_file::SetFile;
-use crate::domain::EvalCase;
-use serde_json::{Map, Value};
+use crate::domain::{DraftCheck, DraftVerdict, EvalCase};
+use serde_json::{Map, Value, json};
 
 /// A draft of a case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draft {
     /// The kind of the change, such as `value`.
     pub kind: String,
-    /// The id of the case that it is derived from.
+    /// The id of the case that it is derived from; empty if it was written for what no case tests.
     pub source: String,
-    /// What differs from that case. A draft is identified by its kind, its source and this.
+    /// What differs from that case, or what it was written for. A draft is identified by its kind, its source and this.
     pub change: String,
     /// A digest of the source, by which it is noticed that the source changed since; empty if it is not known.
     pub source_digest: String,
     /// Whether the expectation of the source is that of the draft as well. Otherwise a person decides what to expect.
     pub keeps_expectation: bool,
-    /// The line as it was read; `None` for a new draft, and for one that was dropped after it was read.
+    /// What an agent did with it; `None` if none was run.
+    pub check: Option<CheckedDraft>,
+    /// The line as it was read; `None` for a new draft, and for one that was changed after it was read.
     pub text: Option<Box<str>>,
     /// The case, or why it was dropped.
     pub content: DraftContent,
+}
+
+/// What an agent did with a draft.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckedDraft {
+    /// How that compares with what the draft expects.
+    pub check: DraftCheck,
+    /// The case with the calls of the agent as the expected ones, if it always made the same other calls.
+    pub agent_case: Option<Box<EvalCase>>,
 }
 
 /// What a draft contains.
@@ -54,12 +65,28 @@ impl Draft {
         (&self.kind, &self.source, &self.change)
     }
 
+    /// Whether an agent made the expected calls each time.
+    pub fn is_verified(&self) -> bool {
+        let verdict = self.check.as_ref().map(|checked| checked.check.verdict);
+        verdict == Some(DraftVerdict::Verified)
+    }
+
+    /// The draft with what an agent did with it.
+    pub fn with_check(&self, checked: CheckedDraft) -> Draft {
+        Draft {
+            check: Some(checked),
+            text: None,
+            ..self.clone()
+        }
+    }
+
     /// The draft without its case, so that it is not proposed again.
     pub fn dropped(&self, reason: &str) -> Draft {
         Draft {
             content: DraftContent::Dropped {
                 reason: reason.into(),
             },
+            check: None,
             text: None,
             ..self.clone()
         }
@@ -77,6 +104,13 @@ impl Draft {
         };
         line.insert("expectation".into(), expectation.into());
         line.insert("source_digest".into(), self.source_digest.clone().into());
+        if let Some(CheckedDraft { check, agent_case }) = &self.check {
+            let check = json!({"verdict": check.verdict.name(), "attempts": check.attempts, "agent": check.agent});
+            line.insert("check".into(), check);
+            if let Some(case) = agent_case {
+                line.insert("agent_case".into(), write_case(case));
+            }
+        }
         match &self.content {
             DraftContent::Case(case) => line.insert("case".into(), write_case(case)),
             DraftContent::Dropped { reason } => {
@@ -142,7 +176,7 @@ fn read_draft(line: &str) -> Result<Draft, FileProblem> {
         (_, Some(_)) => DraftContent::Dropped {
             reason: text("dropped")?,
         },
-        (Some(case), None) => DraftContent::Case(Box::new(read_case(case, line)?)),
+        (Some(case), None) => DraftContent::Case(Box::new(read_case(case, "case", line)?)),
         (None, None) => return Err(FileProblem::here(line, "a case, or dropped", "neither")),
     };
     Ok(Draft {
@@ -164,17 +198,45 @@ fn read_draft(line: &str) -> Result<Draft, FileProblem> {
                 });
             }
         },
+        check: match value.get("check") {
+            Some(check) => Some(CheckedDraft {
+                check: read_check(check, line)?,
+                agent_case: match value.get("agent_case") {
+                    Some(case) => Some(Box::new(read_case(case, "agent_case", line)?)),
+                    None => None,
+                },
+            }),
+            None => None,
+        },
         text: Some(line.into()),
         content,
     })
 }
 
-fn read_case(case: &Value, line: &str) -> Result<EvalCase, FileProblem> {
-    let set = serde_json::json!({"eval_set_id": "drafts", "eval_cases": [case]});
+/// What an agent did with a draft.
+fn read_check(check: &Value, line: &str) -> Result<DraftCheck, FileProblem> {
+    let text = |key: &str| check.get(key).and_then(Value::as_str).unwrap_or_default();
+    let verdict = DraftVerdict::from_name(text("verdict"));
+    let attempts = check.get("attempts").and_then(Value::as_u64);
+    match (verdict, attempts) {
+        (Some(verdict), Some(attempts)) => Ok(DraftCheck {
+            verdict,
+            attempts: attempts as usize,
+            agent: text("agent").to_string(),
+        }),
+        _ => Err(FileProblem {
+            path: "check".into(),
+            ..FileProblem::here(line, "a verdict and a number of attempts", "something else")
+        }),
+    }
+}
+
+fn read_case(case: &Value, key: &str, line: &str) -> Result<EvalCase, FileProblem> {
+    let set = json!({"eval_set_id": "drafts", "eval_cases": [case]});
     let read = SetFile::open(set.to_string().into(), "drafts").and_then(|file| file.case(0));
     // The problem names a position in the set that was made for reading, not in the line.
     read.map_err(|problem| FileProblem {
-        path: "case".into(),
+        path: key.into(),
         ..FileProblem::here(line, &problem.expected, &problem.found)
     })
 }
@@ -195,6 +257,7 @@ mod tests {
             change: "in lower case".into(),
             source_digest: "d".into(),
             keeps_expectation: true,
+            check: None,
             text: None,
             content: DraftContent::Case(Box::new(EvalCase {
                 eval_id: "a_wording".into(),
@@ -225,6 +288,35 @@ mod tests {
     }
 
     #[test]
+    fn check_is_read_as_it_was_written() {
+        let case = draft().case().cloned().map(Box::new);
+        let checked = draft().with_check(CheckedDraft {
+            check: DraftCheck {
+                verdict: DraftVerdict::Disputed,
+                attempts: 3,
+                agent: "garden".into(),
+            },
+            agent_case: case.clone(),
+        });
+        let text = write_drafts(std::slice::from_ref(&checked));
+        let read = read_drafts(&text).unwrap();
+        assert_eq!(
+            read[0].check.as_ref().map(|one| &one.check),
+            checked.check.as_ref().map(|one| &one.check)
+        );
+        let agent_case = read[0]
+            .check
+            .as_ref()
+            .and_then(|one| one.agent_case.clone());
+        assert_eq!(
+            agent_case.map(|case| case.eval_id.clone()),
+            case.map(|case| case.eval_id.clone())
+        );
+        assert!(!read[0].is_verified());
+        assert_eq!(read[0].dropped("no").check, None);
+    }
+
+    #[test]
     fn invalid_lines_have_a_position() {
         let valid = write_drafts(&[draft()]);
         for (line, problem) in [
@@ -244,6 +336,10 @@ mod tests {
             (
                 "{\"evaltrail_draft\":\"x\",\"dropped\":\"\",\"source\":\"\",\"change\":\"\",\"source_digest\":7}",
                 "source_digest: expected a text, found none",
+            ),
+            (
+                "{\"evaltrail_draft\":\"x\",\"dropped\":\"\",\"source\":\"\",\"change\":\"\",\"expectation\":\"kept\",\"check\":{\"verdict\":\"good\"}}",
+                "check: expected a verdict and a number of attempts",
             ),
             (
                 "{\"case\":{\"eval_id\":\"a\",\"conversation\":7}}",

@@ -50,7 +50,7 @@ pub use check_rows::check_rows;
 pub use convert::{ConversionInputs, ConversionTarget, Converted, convert};
 pub use document::SetProperties;
 pub use dotenv::read_dotenv;
-pub use drafts::{Draft, DraftContent, read_drafts, write_drafts};
+pub use drafts::{CheckedDraft, Draft, DraftContent, read_drafts, write_drafts};
 pub use edit::{
     EditError, append_case, change_case, change_set, copy_case, insert_case, is_editable,
     remove_cases, retype_case,
