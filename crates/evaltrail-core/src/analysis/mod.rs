@@ -7,11 +7,13 @@
 //! outcomes of a case ─────trends───▶ since which run it does not pass
 //! cases and attempts ─────coverage─▶ which tools are expected and called, with which arguments
 //! cases ─────────────────mutations─▶ new cases that are derived from them
+//! gaps of the coverage ─generation─▶ plans of new cases, prompts for a model, checks of its replies
 //! ```
 
 mod compare;
 mod coverage;
 mod evidence;
+mod generation;
 mod groups;
 mod mutations;
 mod pass_rate;
@@ -36,6 +38,12 @@ pub use coverage::{
     SchemaKnowledge, StateCoverage, ToolCoverage, ToolSchema, WaivedTools,
 };
 pub use evidence::{ChangeEvidence, ComparisonRule, DEFAULT_LEVEL};
+pub use generation::{
+    ArgumentSource, Blueprint, BlueprintCall, BlueprintProblem, BlueprintTurn, KnownConversations,
+    PlanFocus, PlanRequest, PlannedDraft, PlannedGap, PromptContext, UserPersona, WordingProblem,
+    blueprint_prompt, check_blueprint, check_wording, classify_draft, declaration_json,
+    generated_case, parse_blueprint, parse_wording, plan_cases, repair_prompt, wording_prompt,
+};
 pub use groups::{FailureGroup, FailureGroups, group_failures};
 pub use mutations::{MutatedCase, MutationKind, MutationRequest, PROVENANCE_KEY, mutated_cases};
 pub use pass_rate::{PassRateCollector, pass_rate};

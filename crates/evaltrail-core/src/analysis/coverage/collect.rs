@@ -66,11 +66,19 @@ impl CoverageCollector {
                 known.clone_from(schema);
             }
         }
+        for (name, description) in &declarations.descriptions {
+            self.declarations.describe_tool(name, description);
+        }
         self.declarations
             .agents
             .extend(declarations.agents.iter().cloned());
         self.sources.insert(source.to_string());
         self.is_declared_elsewhere = true;
+    }
+
+    /// The tools and agents that are declared, as far as they were added or read from results.
+    pub fn declarations(&self) -> &Declarations {
+        &self.declarations
     }
 
     /// Adds a case with its attempts.

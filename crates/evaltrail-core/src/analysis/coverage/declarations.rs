@@ -23,6 +23,8 @@ const TOOL_LISTS: [&str; 3] = ["function_declarations", "functionDeclarations", 
 pub struct Declarations {
     /// By name; `None` if the source has no schemas of parameters.
     pub tools: BTreeMap<String, Option<ToolSchema>>,
+    /// By name of the tool: what it is for. Tools without a description are left out.
+    pub descriptions: BTreeMap<String, String>,
     /// The names of the agents.
     pub agents: BTreeSet<String>,
 }
@@ -65,6 +67,10 @@ pub struct Parameter {
     pub length: (u64, Option<u64>),
     /// Whether a format, such as `date`, or a pattern says which characters a text has.
     pub has_form: bool,
+    /// The format or the pattern.
+    pub form: Option<String>,
+    /// What the parameter is for; may be empty.
+    pub description: String,
     /// Whether the schema has alternatives, apart from null: the limits and values above are those of any of them.
     pub has_alternatives: bool,
 }
@@ -102,6 +108,15 @@ impl Declarations {
         }
     }
 
+    /// Adds what a tool is for, if that is not known. A blank description is none.
+    pub fn describe_tool(&mut self, name: &str, description: &str) {
+        let description = description.trim();
+        if !description.is_empty() && !self.descriptions.contains_key(name) {
+            let (name, description) = (name.to_string(), description.to_string());
+            self.descriptions.insert(name, description);
+        }
+    }
+
     /// The names of ADK's agents: the keys of `agent_details`, or of `agents` in app-info.
     fn add_agents(&mut self, document: &Value) {
         let by_name = ["agent_details", "agents"]
@@ -131,6 +146,8 @@ impl Declarations {
                 {
                     // Without a schema, the tool has no parameters.
                     self.add_tool(name, Some(schema.unwrap_or(&Value::Null)));
+                    let description = members.get("description").and_then(Value::as_str);
+                    self.describe_tool(name, description.unwrap_or_default());
                     return;
                 }
                 let is_openai = members.get("type").is_some_and(|kind| kind == "function");
@@ -269,6 +286,10 @@ impl Parameter {
             let mut names = variants.iter().flat_map(|one| named_types(one));
             names.any(|named| named == name)
         };
+        let text = |name: &'static str| {
+            let given = field([name, name]);
+            given.and_then(|value| value.as_str().map(|text| text.trim().to_string()))
+        };
         let has = |name: &str| {
             variants
                 .iter()
@@ -302,6 +323,8 @@ impl Parameter {
                 ),
             },
             has_form: has("format") || has("pattern"),
+            form: text("format").or_else(|| text("pattern")),
+            description: text("description").unwrap_or_default(),
             has_alternatives: has_alternatives(&variants),
         }
     }
@@ -512,6 +535,26 @@ mod tests {
         assert!(n.nullable && n.default.is_none());
         assert_eq!(mode.values, [json!("a"), json!("b")]);
         assert!(!schema.is_open);
+    }
+
+    #[test]
+    fn descriptions_and_forms_are_read() {
+        let properties = json!({"day": {"type": "string", "format": "date", "description": " When. "},
+            "code": {"anyOf": [{"type": "string", "pattern": "^b"}, {"type": "null"}]}});
+        let found = declared(json!({"tools": [
+            {"name": "water", "description": "Waters a bed.\n", "inputSchema": {"properties": properties}},
+            {"name": "now", "description": " "},
+        ]}));
+        let expected = [("water".to_string(), "Waters a bed.".to_string())];
+        assert_eq!(found.descriptions, expected.into());
+        let parameters = &found.tools["water"].as_ref().unwrap().parameters;
+        let read = parameters
+            .iter()
+            .map(|one| (one.description.as_str(), one.form.as_deref()));
+        assert_eq!(
+            read.collect::<Vec<_>>(),
+            [("When.", Some("date")), ("", Some("^b"))]
+        );
     }
 
     #[test]
