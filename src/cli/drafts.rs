@@ -2,23 +2,19 @@
 
 use super::Exit;
 use super::addresses::copy_target;
+use super::open_drafts::{Only, OpenDrafts, draft_lines};
 use super::output::{print_json, print_line, print_note, print_patch};
 use super::paths::parse_target;
 use super::subcommand::CliCommand;
-use super::write::make_asking;
-use anyhow::{Context, bail};
+use super::verify_drafts::{VerifyArgs, verify};
+use anyhow::bail;
 use clap::Args;
-use evaltrail_core::domain::stored_path::path_below;
-use evaltrail_core::domain::{EvalCase, clean_line, counted, did_you_mean};
+use evaltrail_core::domain::counted;
 use evaltrail_core::formats::adk::write_case;
-use evaltrail_core::formats::{Draft, DraftContent, SetFile, append_cases, unified};
-use evaltrail_engine::runner::SetDrafts;
-use evaltrail_engine::store::{FileAction, FileEdit};
-use evaltrail_engine::workspace::{SetPath, Workspace, named_path, open_set, root_of};
+use evaltrail_core::formats::{CheckedDraft, Draft, DraftContent, unified};
+use evaltrail_engine::store::FileAction;
 use serde_json::{Value, json};
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::path::Path;
-use unicode_width::UnicodeWidthStr;
+use std::collections::BTreeSet;
 
 /// Show the drafts of a set, add them to the set, or drop them
 #[derive(Args, Debug)]
@@ -27,9 +23,11 @@ use unicode_width::UnicodeWidthStr;
   evaltrail drafts lights.evalset.json:dim_value           the case of one
   evaltrail drafts lights.evalset.json:dim_value --accept  add it to the set
   evaltrail drafts lights.evalset.json --accept --kept     add all that keep the expectation of their case
+  evaltrail drafts lights.evalset.json --verify --agent home --stubs     run the agent with each three times
+  evaltrail drafts lights.evalset.json --accept --verified add all with which the agent did what they expect
   evaltrail drafts lights.evalset.json:dim_state --drop 'the state is never empty'
 
-`evaltrail generate` makes drafts. A draft that is accepted or dropped is not proposed again. `evaltrail edit FILE --undo` takes the last step back.")]
+`evaltrail generate` makes drafts. --verify runs the agent with them and notes what it did: verified (the expected calls in all attempts), disputed (the same other calls in all attempts: the draft or the agent is wrong), unsteady (different calls), underspecified (the agent asked back) or unanswerable (the agent or a tool failed each time). A draft that is accepted or dropped is not proposed again. `evaltrail edit FILE --undo` takes the last step back.")]
 pub(super) struct DraftsArgs {
     /// The set; FILE:id,id takes only these drafts
     #[arg(value_name = "FILE[:ID,ID]")]
@@ -40,6 +38,12 @@ pub(super) struct DraftsArgs {
     /// Only drafts that keep the expectation of their case
     #[arg(long)]
     pub(super) kept: bool,
+    /// Only drafts with which an agent made the expected calls each time
+    #[arg(long, conflicts_with = "kept")]
+    pub(super) verified: bool,
+    /// Add the drafts with the calls that the agent made each time in the place of the expected ones
+    #[arg(long, requires = "accept", conflicts_with_all = ["kept", "verified"])]
+    pub(super) agent_calls: bool,
     /// Drop the drafts, for this reason
     #[arg(long, value_name = "REASON", value_parser = parse_reason)]
     pub(super) drop: Option<String>,
@@ -49,6 +53,9 @@ pub(super) struct DraftsArgs {
     /// Show what --accept or --drop would change, without writing
     #[arg(long)]
     pub(super) dry_run: bool,
+    /// Run an agent with the drafts, and note what it did
+    #[command(flatten)]
+    pub(super) verify: VerifyArgs,
 }
 
 /// The reason why drafts are dropped: a text.
@@ -69,14 +76,20 @@ impl CliCommand for DraftsArgs {
     fn run(self) -> anyhow::Result<Exit> {
         let target = parse_target(&self.target);
         let open = OpenDrafts::open(&target.path)?;
-        let chosen = open.chosen(&target.ids, self.kept)?;
+        let chosen = open.chosen(&target.ids, self.only())?;
         match (self.accept, &self.drop) {
-            (true, _) | (_, Some(_)) if target.ids.is_empty() && !self.kept => {
+            (true, _) | (_, Some(_)) if target.ids.is_empty() && self.only() == Only::All => {
                 bail!(
-                    "name the drafts: FILE:ID,ID, or take all that keep the expectation of their case with --kept"
+                    "name the drafts: FILE:ID,ID, or take all that keep the expectation of their case with --kept, or that are verified with --verified"
                 )
             }
+            (true, _) if self.agent_calls => {
+                let drafts = open.drafts.with_agent_calls(&chosen);
+                let drafts = drafts.map_err(anyhow::Error::msg)?;
+                accept(&OpenDrafts { drafts, ..open }, &chosen, self.dry_run)
+            }
             (true, _) => accept(&open, &chosen, self.dry_run),
+            _ if self.verify.verify => verify(&self.verify, &open, &chosen),
             (_, Some(reason)) => drop_drafts(&open, &chosen, reason, self.dry_run),
             _ if self.json => {
                 print_json(&serde_json::to_string_pretty(&json_of(&open, &chosen))?);
@@ -87,105 +100,15 @@ impl CliCommand for DraftsArgs {
     }
 }
 
-/// A set with its drafts.
-pub(super) struct OpenDrafts {
-    pub(super) workspace: Workspace,
-    pub(super) set: SetPath,
-    pub(super) file: SetFile,
-    pub(super) drafts: SetDrafts,
-}
-
-impl OpenDrafts {
-    pub(super) fn open(set_file: &Path) -> anyhow::Result<OpenDrafts> {
-        // A missing path is answered with a similar one.
-        named_path(set_file).with_context(|| set_file.display().to_string())?;
-        if !set_file.is_file() {
-            bail!("{}: name the file of a set", set_file.display());
+impl DraftsArgs {
+    /// Which of the drafts are meant.
+    fn only(&self) -> Only {
+        match (self.kept, self.verified) {
+            (true, _) => Only::Kept,
+            (_, true) => Only::Verified,
+            _ => Only::All,
         }
-        let whole =
-            dunce::canonicalize(set_file).with_context(|| set_file.display().to_string())?;
-        // A link is written where it leads, after a question.
-        let whole = match set_file.is_symlink() {
-            true => std::path::absolute(set_file)?,
-            false => whole,
-        };
-        let folder = whole.parent().unwrap_or(Path::new("."));
-        let workspace = Workspace::open(&root_of(folder))?;
-        let set = workspace.set_path(&whole);
-        let file = open_set(&set).with_context(|| set.shown.clone())?.file;
-        // A file that no case can be added to is an error before anything else.
-        append_cases(&file, &[EvalCase::default()]).with_context(|| set.shown.clone())?;
-        Ok(OpenDrafts {
-            drafts: SetDrafts::read(&set.path).map_err(anyhow::Error::msg)?,
-            workspace,
-            set,
-            file,
-        })
     }
-
-    /// The path of the drafts below the folder.
-    pub(super) fn shown_path(&self) -> String {
-        path_below(&self.workspace.root, &self.drafts.path)
-    }
-
-    /// The positions of the drafts that were not dropped: those with these ids, or all; with `kept` only those that keep their
-    /// expectation. Errors: an id that no draft has, or with `kept` one whose expectation is to be decided.
-    fn chosen(&self, ids: &[String], kept: bool) -> anyhow::Result<BTreeSet<usize>> {
-        let by_id: HashMap<&str, &Draft> = self
-            .drafts
-            .cases()
-            .map(|(_, draft, case)| (case.eval_id.as_str(), draft))
-            .collect();
-        for wanted in ids {
-            match by_id.get(wanted.as_str()) {
-                Some(draft) if kept && !draft.keeps_expectation => {
-                    bail!("the expectation of {wanted:?} is to be decided; leave out --kept");
-                }
-                Some(_) => {}
-                None => {
-                    let meant = did_you_mean(wanted, by_id.keys());
-                    bail!("{} has no draft {wanted:?}{meant}", self.shown_path());
-                }
-            }
-        }
-        let ids: HashSet<&str> = ids.iter().map(String::as_str).collect();
-        let is_chosen = |draft: &Draft, case: &EvalCase| {
-            (ids.is_empty() || ids.contains(case.eval_id.as_str()))
-                && (!kept || draft.keeps_expectation)
-        };
-        let chosen = self
-            .drafts
-            .cases()
-            .filter(|(_, draft, case)| is_chosen(draft, case));
-        Ok(chosen.map(|(at, ..)| at).collect())
-    }
-
-    /// Makes edits of the set and its drafts, as one step.
-    pub(super) fn make(&self, words: &str, jobs: &[FileEdit]) -> anyhow::Result<()> {
-        let done = make_asking(&self.workspace.root, words, jobs)?;
-        done.note.iter().for_each(|note| print_note(note));
-        Ok(())
-    }
-}
-
-/// A line for each draft: its id, what differs, and what its expectation is.
-pub(super) fn draft_lines(drafts: &[&Draft]) -> Vec<String> {
-    let id = |draft: &Draft| {
-        let id = draft.case().map(|case| case.eval_id.clone());
-        clean_line(&id.unwrap_or_default()).into_owned()
-    };
-    let ids: Vec<String> = drafts.iter().map(|draft| id(draft)).collect();
-    let width = ids.iter().map(|id| id.width()).max().unwrap_or(0);
-    let line = |(draft, id): (&&Draft, &String)| {
-        let expectation = if draft.keeps_expectation {
-            "expectation kept     "
-        } else {
-            "expectation to decide"
-        };
-        let gap = " ".repeat(width - id.width());
-        format!("{id}{gap}  {expectation}  {}", clean_line(&draft.change))
-    };
-    drafts.iter().zip(&ids).map(line).collect()
 }
 
 fn show(open: &OpenDrafts, chosen: &BTreeSet<usize>, with_cases: bool) -> anyhow::Result<Exit> {
@@ -213,6 +136,12 @@ fn json_of(open: &OpenDrafts, chosen: &BTreeSet<usize>) -> Value {
             "source": draft.source,
             "change": draft.change,
             "keeps_expectation": draft.keeps_expectation,
+            "check": draft.check.as_ref().map(|CheckedDraft { check, agent_case }| json!({
+                "verdict": check.verdict.name(),
+                "attempts": check.attempts,
+                "agent": check.agent,
+                "agent_case": agent_case.as_deref().map(write_case),
+            })),
             "case": write_case(case),
         })
     });

@@ -1,59 +1,20 @@
-//! `evaltrail generate`: derives drafts of cases from existing ones.
+//! `evaltrail generate`: makes drafts of cases from existing ones.
 
 use super::Exit;
 use super::addresses::{copy_at, copy_target};
 use super::coverage::read_declarations;
-use super::drafts::{OpenDrafts, draft_lines};
+use super::generate_args::GenerateArgs;
+use super::open_drafts::{OpenDrafts, draft_lines};
 use super::output::{print_line, print_note};
 use super::paths::parse_target;
 use super::subcommand::CliCommand;
+use super::written_drafts::write_drafts;
 use anyhow::{Context, bail};
-use clap::Args;
-use clap::builder::PossibleValuesParser;
-use clap::builder::TypedValueParser;
 use evaltrail_core::analysis::MutationKind;
 use evaltrail_core::domain::{clean_line, counted, did_you_mean};
 use evaltrail_core::formats::SetFile;
 use evaltrail_engine::report::shell_word;
 use evaltrail_engine::runner::{DerivedDraftRequest, DerivedDrafts, derive_drafts};
-use std::path::PathBuf;
-
-/// Derive drafts of new cases from the cases of a set, for a person to accept
-#[derive(Args, Debug)]
-#[command(after_help = "Examples:
-  evaltrail generate lights.evalset.json                    20 drafts from all cases
-  evaltrail generate lights.evalset.json:dim --kind value   other values in one case
-  evaltrail generate lights.evalset.json --declarations tools.json --dry-run
-
-No model is asked. The kinds are: value (a value that the user states and a call has as an argument is another one: of a class that no case expects yet, such as a limit, or one of another case), order (two turns that do not depend on each other change places), wording (an irrelevant sentence, lower case) and state (an entry of the initial state is missing or empty). Order and wording keep the expectation of the case; the others have its calls with the new value and no response, for a person to decide. Drafts are in SET.drafts.jsonl and not in the set: `evaltrail drafts` shows, accepts and drops them.")]
-pub(super) struct GenerateArgs {
-    /// The set; FILE:id,id takes only these cases
-    #[arg(value_name = "FILE[:ID,ID]")]
-    pub(super) target: String,
-    /// Only these kinds of drafts
-    #[arg(long, value_name = "KIND,...", value_delimiter = ',', value_parser = kind_parser())]
-    pub(super) kind: Vec<MutationKind>,
-    /// The maximum number of new drafts
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(super) count: u32,
-    /// Read the tools that the agent declares from this JSON file, to know the values that their arguments can have
-    /// (repeatable; see `evaltrail help coverage`)
-    #[arg(long, value_name = "FILE")]
-    pub(super) declarations: Vec<PathBuf>,
-    /// Chooses among values and sentences that are equally good; the same number makes the same drafts
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(super) seed: u64,
-    /// Print the drafts without writing them
-    #[arg(long)]
-    pub(super) dry_run: bool,
-}
-
-fn kind_parser() -> impl TypedValueParser<Value = MutationKind> {
-    PossibleValuesParser::new(MutationKind::ALL.map(MutationKind::name)).map(|name| {
-        let kind = MutationKind::from_name(&name);
-        kind.unwrap_or(MutationKind::Value)
-    })
-}
 
 impl CliCommand for GenerateArgs {
     const NAME: &'static str = "generate";
@@ -73,6 +34,12 @@ fn generate(args: &GenerateArgs) -> anyhow::Result<Exit> {
     let mut open = OpenDrafts::open(&target.path)?;
     let (fresh, stale) = open.drafts.without_stale(&open.file);
     open.drafts = fresh;
+    if let Some(model) = &args.model {
+        if !target.ids.is_empty() {
+            bail!("with --model, drafts are written for the whole set; leave out the ids");
+        }
+        return write_drafts(args, model, &open);
+    }
     let sources = positions(&open.file, &target.ids).with_context(|| open.set.shown.clone())?;
     let declared = read_declarations(&args.declarations)?;
     let kinds = match args.kind.as_slice() {

@@ -27,6 +27,7 @@ mod explore;
 mod export;
 mod find_run;
 mod generate;
+mod generate_args;
 mod github;
 mod interrupts;
 mod judge;
@@ -36,6 +37,7 @@ mod malformed;
 mod merge;
 mod metrics;
 mod new;
+mod open_drafts;
 mod open_pushed;
 mod output;
 mod own_files;
@@ -59,9 +61,11 @@ mod subcommand;
 mod terminal;
 mod trust;
 mod uploader;
+mod verify_drafts;
 mod version;
 mod watch;
 mod write;
+mod written_drafts;
 
 pub use error_text::{error_chain, print_error};
 pub use exit::Exit;
@@ -89,7 +93,7 @@ static SUBCOMMANDS: &[CommandRow] = &[
     CommandRow::new::<export::OpenArgs>(),
     CommandRow::new::<accept::AcceptArgs>(),
     CommandRow::new::<capture_args::CaptureArgs>(),
-    CommandRow::new::<generate::GenerateArgs>(),
+    CommandRow::new::<generate_args::GenerateArgs>(),
     CommandRow::new::<drafts::DraftsArgs>(),
     CommandRow::new::<edit::EditArgs>(),
     CommandRow::new::<new::NewArgs>(),

@@ -239,7 +239,7 @@ pub(super) struct MergeArgs {
     pub(super) color: ColorWhen,
 }
 
-fn parse_stub_mode(text: &str) -> Result<StubMode, String> {
+pub(super) fn parse_stub_mode(text: &str) -> Result<StubMode, String> {
     let names = StubMode::NAMES.map(|(name, _)| name).join(", ");
     let found = StubMode::NAMES.iter().find(|(name, _)| *name == text);
     found

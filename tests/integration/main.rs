@@ -84,3 +84,4 @@ mod triage;
 mod watch;
 mod watchdog;
 mod what_if;
+mod written_drafts;

@@ -14,8 +14,8 @@ use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::shared::{dialog, notices};
 use crate::explorer::widgets::picker::{Picker, pick_with_note};
 use crate::explorer::widgets::text::put;
-use evaltrail_core::domain::{EvalCase, Invocation, clean_line, counted};
-use evaltrail_core::formats::{Draft, PreviewLine};
+use evaltrail_core::domain::{DraftVerdict, EvalCase, Invocation, clean_line, counted};
+use evaltrail_core::formats::{CheckedDraft, Draft, PreviewLine};
 use evaltrail_engine::runner::SetDrafts;
 use evaltrail_engine::store::FileEdit;
 use evaltrail_engine::workspace::drafts_path;
@@ -29,7 +29,7 @@ use std::sync::Arc;
 use tui_input::InputRequest;
 
 /// Columns for what is known of the expectation.
-const EXPECTATION_WIDTH: u16 = 11;
+const EXPECTATION_WIDTH: u16 = 15;
 /// More characters of a first message are not listed.
 const MAX_MESSAGE: usize = 200;
 
@@ -125,9 +125,10 @@ impl DraftList {
     /// What the user says in the turn that the draft under the cursor changes, and what is known of the expectation.
     fn note(&self, model: &Model) -> Option<String> {
         let (draft, case) = self.chosen()?;
-        let expectation = match draft.keeps_expectation {
-            true => "what is expected stays",
-            false => "what to expect is to be decided",
+        let expectation = match (&draft.check, draft.keeps_expectation) {
+            (Some(CheckedDraft { check, .. }), _) => check.verdict.describe(),
+            (None, true) => "what is expected stays",
+            (None, false) => "what to expect is to be decided",
         };
         let file = model.file(self.set);
         let source = file.and_then(|file| {
@@ -163,6 +164,19 @@ impl DraftList {
 fn draft_text(draft: &Draft) -> String {
     let id = draft.case().map_or("", |case| &case.eval_id);
     clean_line(&format!("{id}  {}", draft.change)).into_owned()
+}
+
+/// What is known of the expectation of a draft, in a word.
+fn expectation(draft: &Draft) -> (&'static str, Role) {
+    match (&draft.check, draft.keeps_expectation) {
+        (Some(CheckedDraft { check, .. }), _) => match check.verdict {
+            DraftVerdict::Verified => (check.verdict.name(), Role::Passed),
+            DraftVerdict::Disputed => (check.verdict.name(), Role::Failed),
+            _ => (check.verdict.name(), Role::Note),
+        },
+        (None, true) => ("kept", Role::Passed),
+        (None, false) => ("to decide", Role::Note),
+    }
 }
 
 /// The message of the first turn that differs from the source, of several with its number; else the first one.
@@ -267,11 +281,7 @@ impl Dialog for DraftList {
         buffer: &mut Buffer,
     ) -> Option<Position> {
         let row = |(at, words): &(usize, String), area: Rect, style: Style, buffer: &mut Buffer| {
-            let kept = self.drafts.drafts[*at].keeps_expectation;
-            let (word, role) = match kept {
-                true => ("kept", Role::Passed),
-                false => ("to decide", Role::Note),
-            };
+            let (word, role) = expectation(&self.drafts.drafts[*at]);
             let look = theme.within(style, theme.style(role));
             put(buffer, area.x, area.y, EXPECTATION_WIDTH, word, look);
             let room = area.width.saturating_sub(EXPECTATION_WIDTH);

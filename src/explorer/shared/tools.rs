@@ -113,6 +113,7 @@ mod tests {
         }
         tools.declare(DeclaredTool {
             name: "shuffle".into(),
+            description: String::new(),
             arguments: Vec::new(),
             schema: None,
         });
@@ -157,6 +158,7 @@ mod tests {
         );
         tools.declare(DeclaredTool {
             name: "water".into(),
+            description: String::new(),
             arguments: vec![DeclaredArgument {
                 name: "litres".into(),
                 kind: Some(JsonKind::Text),

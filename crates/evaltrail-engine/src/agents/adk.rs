@@ -136,6 +136,7 @@ impl Agent for AdkAgent {
             was_asked: true,
             about: root.into_iter().collect(),
             tools: declared(&info),
+            app_info: info,
         }
     }
 

@@ -56,6 +56,12 @@ pub(super) fn declared(info: &Value) -> Vec<DeclaredTool> {
     declarations.filter_map(declared_by).collect()
 }
 
+/// The text of a member; empty if there is none.
+fn text_of(declaration: &Value, key: &str) -> String {
+    let text = declaration.get(key).and_then(Value::as_str);
+    text.unwrap_or_default().to_string()
+}
+
 /// The tool that a declaration declares.
 pub(super) fn declared_by(declaration: &Value) -> Option<DeclaredTool> {
     let parameters = ["parameters", "parametersJsonSchema"]
@@ -73,6 +79,7 @@ pub(super) fn declared_by(declaration: &Value) -> Option<DeclaredTool> {
         .collect();
     Some(DeclaredTool {
         name: declaration.get("name")?.as_str()?.to_string(),
+        description: text_of(declaration, "description"),
         arguments,
         // Without a schema, the tool has no parameters.
         schema: Some(parameters.cloned().unwrap_or_default()),
@@ -94,6 +101,7 @@ mod tests {
             [
                 DeclaredTool {
                     name: "get".into(),
+                    description: String::new(),
                     arguments: vec![DeclaredArgument {
                         name: "room".into(),
                         kind: Some(JsonKind::Text)
@@ -102,6 +110,7 @@ mod tests {
                 },
                 DeclaredTool {
                     name: "list".into(),
+                    description: String::new(),
                     arguments: Vec::new(),
                     schema: Some(Value::Null)
                 }

@@ -56,9 +56,29 @@ pub struct AgentDescription {
     pub about: Vec<(&'static str, String)>,
     /// The tools that it declares.
     pub tools: Vec<DeclaredTool>,
+    /// The whole description of an application of ADK, as its server sent it; null for other agents.
+    pub app_info: Value,
 }
 
 impl AgentDescription {
+    /// What the agent is for, as far as it says so: the instruction and the description of the root agent of ADK, else the facts.
+    pub fn purpose(&self) -> String {
+        let root = self.app_info["rootAgentName"].as_str().unwrap_or_default();
+        let root = &self.app_info["agents"][root];
+        let of_root = ["description", "instruction"];
+        let of_root = of_root.iter().filter_map(|key| root[*key].as_str());
+        let of_root: Vec<&str> = of_root.filter(|text| !text.is_empty()).collect();
+        match of_root.is_empty() {
+            false => of_root.join("\n"),
+            true => {
+                let facts = self.about.iter();
+                let facts: Vec<String> =
+                    facts.map(|(key, text)| format!("{key}: {text}")).collect();
+                facts.join("\n")
+            }
+        }
+    }
+
     /// The tools, each with the names of its arguments, in a line; `None` if it declares none.
     pub fn tool_text(&self) -> Option<String> {
         let shown = |tool: &DeclaredTool| match tool.arguments.is_empty() {
@@ -84,6 +104,8 @@ impl AgentDescription {
 pub struct DeclaredTool {
     /// The name.
     pub name: String,
+    /// What it is for; may be empty.
+    pub description: String,
     /// The arguments in their order.
     pub arguments: Vec<DeclaredArgument>,
     /// The JSON Schema of the arguments, if it is declared.

@@ -72,8 +72,13 @@ impl Agent for MaskedAgent {
             .about
             .iter_mut()
             .for_each(|(_, words)| secrets.mask_text(words));
+        secrets.mask_value(&mut description.app_info);
         for tool in &mut description.tools {
             secrets.mask_text(&mut tool.name);
+            secrets.mask_text(&mut tool.description);
+            tool.schema
+                .iter_mut()
+                .for_each(|schema| secrets.mask_value(schema));
             tool.arguments
                 .iter_mut()
                 .for_each(|argument| secrets.mask_text(&mut argument.name));

@@ -96,6 +96,7 @@ impl McpAgent {
             was_asked: true,
             about,
             tools: Vec::new(),
+            app_info: Value::Null,
         };
         Ok(McpAgent {
             server: Arc::new(server),

@@ -156,6 +156,7 @@ impl Agent for PythonAgent {
             was_asked: true,
             about: self.pool.about.clone(),
             tools: Vec::new(),
+            app_info: Value::Null,
         }
     }
 

@@ -257,6 +257,7 @@ fn draft_of(
         change,
         source_digest,
         keeps_expectation: kind.keeps_expectation(),
+        check: None,
         text: None,
         content: DraftContent::Case(Box::new(case)),
     }

@@ -3,9 +3,13 @@
 use super::derived_drafts::source_digest;
 use crate::store::{FileAction, FileEdit};
 use crate::workspace::{drafts_path, read_text};
+use evaltrail_core::analysis::PROVENANCE_KEY;
 use evaltrail_core::domain::{EvalCase, eval_id_error};
 use evaltrail_core::formats::json::TextChange;
-use evaltrail_core::formats::{Draft, SetFile, append_cases, read_drafts, write_drafts};
+use evaltrail_core::formats::{
+    CheckedDraft, Draft, DraftContent, SetFile, append_cases, read_drafts, write_drafts,
+};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -112,10 +116,12 @@ impl SetDrafts {
                     "there is a case {id:?} already; drop the draft, or give it another id in {path}"
                 ));
             }
-            cases.push(EvalCase {
+            let mut case = EvalCase {
                 created: self.read_at,
                 ..case.clone()
-            });
+            };
+            note_check(&mut case, draft);
+            cases.push(case);
         }
         let change = append_cases(file, &cases).map_err(|error| error.to_string())?;
         let left = self.drafts.iter().enumerate();
@@ -128,6 +134,45 @@ impl SetDrafts {
             action: FileAction::Change(file.shared_text(), change),
         };
         Ok([of_set, self.replace(&left)])
+    }
+
+    /// The drafts, some of them with the calls of the agent as the expected ones.
+    ///
+    /// # Errors
+    ///
+    /// A message: the agent did not always make the same other calls with one of them.
+    pub fn with_agent_calls(&self, chosen: &BTreeSet<usize>) -> Result<SetDrafts, String> {
+        let mut drafts = self.drafts.clone();
+        for at in chosen {
+            let Some(draft) = drafts.get_mut(*at) else {
+                continue;
+            };
+            let agent_case = draft
+                .check
+                .as_mut()
+                .and_then(|check| check.agent_case.take());
+            let Some(case) = agent_case else {
+                let id = draft.case().map_or("", |case| &case.eval_id);
+                return Err(format!(
+                    "{id}: only a disputed draft has calls of the agent to take; `evaltrail drafts --verify` finds out"
+                ));
+            };
+            draft.content = DraftContent::Case(case);
+            draft.text = None;
+        }
+        Ok(SetDrafts {
+            drafts,
+            ..self.clone()
+        })
+    }
+
+    /// The edit after which drafts have what an agent did with them: the position of each, and that.
+    pub fn with_checks(&self, checks: &[(usize, CheckedDraft)]) -> FileEdit {
+        let mut drafts = self.drafts.clone();
+        for (at, checked) in checks {
+            drafts[*at] = drafts[*at].with_check(checked.clone());
+        }
+        self.replace(&drafts)
     }
 
     /// The edit that drops some drafts.
@@ -153,5 +198,17 @@ impl SetDrafts {
             path: self.path.clone(),
             action,
         }
+    }
+}
+
+/// Adds to the provenance of a case what an agent did with its draft.
+fn note_check(case: &mut EvalCase, draft: &Draft) {
+    let Some(CheckedDraft { check, .. }) = &draft.check else {
+        return;
+    };
+    let provenance = case.extra.get_mut(PROVENANCE_KEY);
+    if let Some(provenance) = provenance.and_then(Value::as_object_mut) {
+        provenance.insert("verdict".into(), check.verdict.name().into());
+        provenance.insert("verified_attempts".into(), check.attempts.into());
     }
 }

@@ -26,6 +26,8 @@ mod conversation;
 mod coverage;
 mod derived_drafts;
 mod dispatcher;
+mod draft_checks;
+mod draft_writer;
 mod drafts;
 mod executor;
 mod executor_message;
@@ -48,6 +50,7 @@ mod scoring;
 mod shards;
 mod start;
 mod trust;
+mod written_drafts;
 
 pub use agents::{ListedAgent, list_agents};
 pub use baseline::{BaselineChange, PinError, compared_with, name_run, pin_run, unpin_run};
@@ -62,6 +65,7 @@ pub use coverage::{
     CoverageRequest, CoveredWorkspace, ToolSource, coverage_of_workspace, tools_of_running_agents,
 };
 pub use derived_drafts::{DerivedDraftRequest, DerivedDrafts, derive_drafts};
+pub use draft_checks::{DraftCheckRequest, DraftCheckRun, checked_drafts, prepare_draft_checks};
 pub use drafts::SetDrafts;
 pub use export::{export, redacted, redacted_text};
 pub use past::{
@@ -76,4 +80,7 @@ pub use start::{Run, RunHandle, start};
 pub use trust::{
     DotenvKeyQuestion, TrustAction, TrustQuestion, agent_questions, allowed_destinations,
     judge_questions, missing_keys, offered_keys, trust_questions,
+};
+pub use written_drafts::{
+    DraftPlan, DraftPlanRequest, WritingOptions, WrittenDrafts, plan_drafts, write_planned_drafts,
 };

@@ -90,6 +90,7 @@ impl Card {
                 let id = skill["id"].as_str()?;
                 Some(DeclaredTool {
                     name: id.rsplit('-').next().unwrap_or(id).to_string(),
+                    description: skill["description"].as_str().unwrap_or_default().into(),
                     arguments: Vec::new(),
                     schema: None,
                 })
@@ -98,6 +99,7 @@ impl Card {
             was_asked: true,
             about,
             tools: tools.collect(),
+            app_info: Value::Null,
         }
     }
 

@@ -79,6 +79,7 @@ impl Agent for AgUiAgent {
             was_asked: false,
             about: Vec::new(),
             tools,
+            app_info: Value::Null,
         }
     }
 

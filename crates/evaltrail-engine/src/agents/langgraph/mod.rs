@@ -103,6 +103,7 @@ impl Agent for LanggraphAgent {
             was_asked: true,
             about: vec![("graphs", self.server.graphs())],
             tools: Vec::new(),
+            app_info: Value::Null,
         }
     }
 

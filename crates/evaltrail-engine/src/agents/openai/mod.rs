@@ -108,6 +108,7 @@ impl Agent for OpenaiAgent {
             was_asked: false,
             about: vec![("model", self.endpoint.settings.model.clone())],
             tools,
+            app_info: Value::Null,
         }
     }
 
