@@ -3,9 +3,9 @@
 #![cfg(unix)]
 
 use crate::common::judge::{Asked, JudgeDouble, Say, with_keys};
-use crate::common::{TestWorkspace, both, evaltrail, output};
+use crate::common::{TestWorkspace, adk, both, evaltrail, output, python, text};
 use serde_json::{Value, json};
-use std::process::Output;
+use std::process::{Command, Output};
 
 /// A set of the agent `garden`, which reads the soil, and nothing else.
 fn set() -> String {
@@ -302,4 +302,37 @@ fn spending_limit_ends_generation() {
     let asked = garden.model.questions().len();
     assert!((1..=6).contains(&asked), "{asked} requests");
     assert!(garden.drafts().is_empty());
+}
+
+/// ADK reads a set with accepted drafts, and its trajectory metric passes calls that are as they expect.
+#[test]
+fn adk_reads_accepted_written_drafts() {
+    let (Some(_), Some(python)) = (adk(), python()) else {
+        return;
+    };
+    let garden = Garden::with_model(scripted, "");
+    for tool in ["tool:drain_barrel", "tool:water_bed"] {
+        let written = garden.generate(&["--for", tool, "--count", "5"]);
+        assert_eq!(written.status.code(), Some(0), "{}", both(&written));
+    }
+    let drafts = garden.drafts();
+    let ids = drafts
+        .iter()
+        .map(|draft| draft["case"]["eval_id"].as_str().unwrap());
+    let target = format!("beds.evalset.json:{}", ids.collect::<Vec<_>>().join(","));
+    let accepted = garden.run(&["drafts", &target, "--accept"]);
+    assert_eq!(accepted.status.code(), Some(0), "{}", both(&accepted));
+    let script = "import sys
+from google.adk.evaluation.eval_metrics import EvalMetric
+from google.adk.evaluation.eval_set import EvalSet
+from google.adk.evaluation.trajectory_evaluator import TrajectoryEvaluator
+cases = EvalSet.model_validate_json(open(sys.argv[1]).read()).eval_cases
+written = [case for case in cases if 'evaltrail_generated' in (case.model_extra or {})]
+evaluator = TrajectoryEvaluator(threshold=1.0)
+scores = [evaluator.evaluate_invocations(case.conversation, case.conversation).overall_score for case in written]
+print(len(written), min(scores))";
+    let file = garden.folder.path().join("beds.evalset.json");
+    let read = output(Command::new(python).args(["-c", script]).arg(file));
+    assert!(read.status.success(), "{}", both(&read));
+    assert_eq!(text(&read).trim(), format!("{} 1.0", drafts.len()));
 }

@@ -66,6 +66,8 @@ impl CoverageCollector {
                 known.clone_from(schema);
             }
         }
+        let root = &mut self.declarations.root_agent;
+        *root = root.take().or_else(|| declarations.root_agent.clone());
         for (name, description) in &declarations.descriptions {
             self.declarations.describe_tool(name, description);
         }

@@ -27,6 +27,8 @@ pub struct Declarations {
     pub descriptions: BTreeMap<String, String>,
     /// The names of the agents.
     pub agents: BTreeSet<String>,
+    /// The agent with which conversations begin, if it is known.
+    pub root_agent: Option<String>,
 }
 
 /// What a tool declares about its arguments.
@@ -119,6 +121,10 @@ impl Declarations {
 
     /// The names of ADK's agents: the keys of `agent_details`, or of `agents` in app-info.
     fn add_agents(&mut self, document: &Value) {
+        let root = document.get("rootAgentName").and_then(Value::as_str);
+        if let Some(root) = root.filter(|_| self.root_agent.is_none()) {
+            self.root_agent = Some(root.to_string());
+        }
         let by_name = ["agent_details", "agents"]
             .iter()
             .filter_map(|key| document.get(key)?.as_object());

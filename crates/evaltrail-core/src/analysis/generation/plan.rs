@@ -92,9 +92,10 @@ fn unexpected_transfers(request: &PlanRequest<'_>) -> Vec<PlannedGap> {
         return Vec::new();
     }
     let agents = coverage.agents.iter().filter(|(name, agent)| {
-        let is_first = !agent.acted.is_empty() && agent.transfers.called.is_empty();
+        let is_root = request.declared.root_agent.as_ref() == Some(*name);
+        let acts_first = !agent.acted.is_empty() && agent.transfers.called.is_empty();
         let is_declared = request.declared.agents.contains(*name);
-        is_declared && !is_first && agent.transfers.expected.is_empty()
+        is_declared && !is_root && !acts_first && agent.transfers.expected.is_empty()
     });
     agents
         .map(|(name, _)| PlannedGap::Transfer(name.clone()))
@@ -434,6 +435,15 @@ mod tests {
             cases: vec![(case("a", vec![turn("Hi", &[])]), attempts)],
             ..OwnedRequest::new(Vec::new())
         };
+        let lines = request.lines();
+        let transfers = lines.iter().filter(|line| line.starts_with("transfer"));
+        assert_eq!(transfers.collect::<Vec<_>>(), ["transfer to roses_agent"]);
+    }
+
+    #[test]
+    fn nothing_transfers_to_the_root_agent() {
+        let mut request = OwnedRequest::new(Vec::new());
+        request.declared.root_agent = Some("home".into());
         let lines = request.lines();
         let transfers = lines.iter().filter(|line| line.starts_with("transfer"));
         assert_eq!(transfers.collect::<Vec<_>>(), ["transfer to roses_agent"]);
