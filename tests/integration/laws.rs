@@ -33,6 +33,44 @@ fn calls() -> impl Strategy<Value = Calls> {
     prop::collection::vec((0u8..3, 0u8..3), 0..6)
 }
 
+/// A turn with calls without arguments, with empty and with unknown ones; or with unknown calls; of ADK or of a data set.
+fn odd_turn() -> impl Strategy<Value = Invocation> {
+    let call = (0u8..2, 0u8..5).prop_map(|(name, args)| {
+        let args = [
+            json!(null),
+            json!({}),
+            json!({"n": 1}),
+            json!({"n": true}),
+            json!(null),
+        ][usize::from(args)]
+        .clone();
+        let name = ["get", "set"][usize::from(name)];
+        ToolCall {
+            args_unknown: args.is_null() && name == "get",
+            ..ToolCall::new(name, args.as_object().cloned())
+        }
+    });
+    (prop::collection::vec(call, 0..4), any::<bool>(), 0u8..6).prop_map(
+        |(calls, is_data, unknown)| {
+            let listed = Trajectory::Listed {
+                calls,
+                responses: vec![],
+                texts: vec![],
+            };
+            let trajectory = if unknown == 0 {
+                Trajectory::Unknown
+            } else {
+                listed
+            };
+            Invocation {
+                trajectory,
+                is_data,
+                ..Invocation::default()
+            }
+        },
+    )
+}
+
 fn score_with(metric: &str, expected: &Calls, actual: &Calls) -> Option<f64> {
     with_options(Criterion::new(metric, None), expected, actual)
 }
@@ -150,6 +188,27 @@ proptest! {
         let anew = score_case(&change.apply(criteria), &Evidence::from_attempt(&attempt));
         prop_assert_eq!(&rescored.metrics, &anew);
         prop_assert_eq!(rescored.status, case_status(&anew));
+    }
+
+    /// A rule about a tool that does not occur changes no score, whatever is known about the calls.
+    #[test]
+    fn rules_about_other_tools_change_no_score(a in odd_turn(), b in odd_turn(), kind in 0usize..6, rule in 0usize..5) {
+        let rule = ["x q ignore", "x optional", "x others ignore", "x q default 1", "set zz ignore"][rule];
+        let rules = [MatchRule::parse(rule).unwrap()];
+        let (name, options) = [
+            ("tool_trajectory_avg_score", json!({})),
+            ("tool_trajectory_avg_score", json!({"match_type": "IN_ORDER"})),
+            ("tool_trajectory_avg_score", json!({"match_type": "ANY_ORDER", "ignore_args": true})),
+            ("trajectory_exact_match", json!({})),
+            ("trajectory_in_order_match", json!({})),
+            ("trajectory_any_order_match", json!({})),
+        ][kind].clone();
+        let options = options.as_object().cloned().unwrap();
+        let criterion = Criterion { options, ..Criterion::new(name, Some(1.0)) };
+        let (expected, actual) = ([a], [b]);
+        let evidence = Evidence::turns(Some(&expected), &actual);
+        let ruled = with_rules(vec![criterion.clone()], &rules);
+        prop_assert_eq!(score(&ruled[0], &evidence).score(), score(&criterion, &evidence).score());
     }
 
     /// Empty rules change which metric decides, but not the status.

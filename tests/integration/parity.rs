@@ -3,7 +3,9 @@
 //! With `../shared/oracle` beside the checkout all rows are compared; without it, the part of them in
 //! `fixtures/vectors`.
 
-use evaltrail_core::domain::{Criterion, Invocation, MatchType, Status, ToolCall, Trajectory};
+use evaltrail_core::domain::{
+    Criterion, Invocation, MatchRule, MatchType, Status, ToolCall, Trajectory,
+};
 use evaltrail_core::formats::SetFile;
 use evaltrail_core::formats::adk::{self, Severity, invocations_of, read_event};
 use evaltrail_core::formats::json;
@@ -283,6 +285,16 @@ fn vertex_trajectory() {
                 score(&name)
             );
         }
+        for name in
+            ["exact", "in_order", "any_order"].map(|kind| format!("trajectory_{kind}_match"))
+        {
+            let evidence = Evidence::turns(Some(&expected), &actual);
+            let ruled = score_under_other_rule(Criterion::new(&name, Some(1.0)), &evidence);
+            assert!(
+                close(ruled, number(&row[&name])),
+                "{name} {ruled:?} of {row}"
+            );
+        }
         let used = format!("trajectory_single_tool_use:{}", text(&row, "tool_name"));
         if !text(&row, "tool_name").is_empty() {
             assert!(
@@ -304,6 +316,15 @@ fn vertex_trajectory() {
             );
         }
     }
+}
+
+/// The score of a criterion under a rule for a tool that is never called.
+fn score_under_other_rule(criterion: Criterion, evidence: &Evidence) -> Option<f64> {
+    let rules = [MatchRule::about("no_such_tool", "q", "ignore".into())];
+    let ruled = metrics::with_rules(vec![criterion], &rules);
+    let score = metrics::score(&ruled[0], evidence);
+    assert_eq!(score.metric, metrics::TRAJECTORY_MATCH);
+    score.score()
 }
 
 fn calls(value: &Value) -> Invocation {
@@ -371,6 +392,12 @@ fn trajectory() {
                 status_name(ours.status),
                 text(result, "status"),
                 "{name} of {row}"
+            );
+            let evidence = Evidence::turns(Some(&expected), &actual);
+            let ruled = threshold.and_then(|_| score_under_other_rule(criterion, &evidence));
+            assert!(
+                threshold.is_none() || close(ruled, number(&result["score"])),
+                "{name} under a rule {ruled:?} of {row}"
             );
             let per: Vec<(Option<f64>, &str)> = ours
                 .per_invocation

@@ -5,8 +5,9 @@ use super::criterion_error::CriterionError;
 use super::matching::Matcher;
 use super::measure::{Evidence, Measure, Outcome, TurnScore, by_turn, unknown_calls};
 use super::options::{flag_option, word_option};
-use super::trajectory::{about_call, changed_arguments};
-use crate::domain::{Criterion, Finding, FindingRule, ToolCall};
+use super::replaced::{ReplacedMetric, replaced_equality};
+use super::trajectory::{about_call, changed_arguments, changed_call};
+use crate::domain::{Criterion, Finding, FindingRule, Invocation, MatchType, ToolCall};
 
 /// When two trajectories match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +25,18 @@ pub enum MatchMode {
     Subset,
     /// All expected calls in any order, others allowed.
     Superset,
+}
+
+impl MatchMode {
+    /// The match type of ADK that is the same.
+    fn match_type(self) -> Option<MatchType> {
+        match self {
+            MatchMode::Strict => Some(MatchType::Exact),
+            MatchMode::InOrder => Some(MatchType::InOrder),
+            MatchMode::Superset => Some(MatchType::AnyOrder),
+            MatchMode::StrictByMessage | MatchMode::Unordered | MatchMode::Subset => None,
+        }
+    }
 }
 
 const MODES: &[(&str, MatchMode)] = &[
@@ -59,6 +72,8 @@ pub(super) struct MatchedCalls {
     reading: MatchReading,
     mode: MatchMode,
     matcher: Matcher,
+    /// The metric that decides about turns in which no rule is about a call.
+    replaced: Option<ReplacedMetric>,
 }
 
 impl MatchedCalls {
@@ -69,35 +84,67 @@ impl MatchedCalls {
         let expected = "strict, strict_by_message, in_order, unordered, subset or superset";
         let mode = word_option(criterion, "mode", MODES, expected)?.unwrap_or_default();
         let ignore_args = flag_option(criterion, "ignore_args", "ignoreArgs")?;
+        let equality = match reading {
+            MatchReading::Match => replaced_equality(criterion)?,
+            _ => None,
+        };
+        let replaced = equality
+            .zip(mode.match_type())
+            .and_then(|(equality, kind)| ReplacedMetric::new(equality, kind, ignore_args));
+        let matcher = Matcher::compile(&criterion.rules, ignore_args)?;
         Ok(MatchedCalls {
             reading,
             mode,
-            matcher: Matcher::compile(&criterion.rules, ignore_args)?,
+            matcher: matcher.with_equality(equality.unwrap_or_default()),
+            replaced,
         })
     }
 }
 
 impl Measure for MatchedCalls {
     fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
-        by_turn(evidence, |expected, actual| {
-            if let Some(why) = unknown_calls(expected, actual) {
-                return TurnScore::unscored(why);
-            }
-            let messages = actual.trajectory.calls_per_message();
-            let needs_messages =
-                self.reading == MatchReading::Match && self.mode == MatchMode::StrictByMessage;
-            let calls = actual.calls();
-            if needs_messages && messages.is_none() {
-                return self
-                    .by_rules(&calls)
-                    .unwrap_or_else(|| TurnScore::unscored(UNKNOWN_MESSAGES));
-            }
-            self.turn(&expected.calls(), &calls, &messages.unwrap_or_default())
-        })
+        match self.replaced {
+            None => by_turn(evidence, |expected, actual| self.own_turn(expected, actual)),
+            Some(replaced) => replaced.by_turn(evidence, |expected, actual| {
+                match self.is_untouched(expected, actual) {
+                    true => replaced.turn(expected, actual),
+                    false => self.own_turn(expected, actual),
+                }
+            }),
+        }
     }
 }
 
 impl MatchedCalls {
+    /// Whether no rule decides about a turn, or about how its calls are compared.
+    fn is_untouched(&self, expected: &Invocation, actual: &Invocation) -> bool {
+        if !actual.trajectory.is_known() {
+            return !self.matcher.counts_calls();
+        }
+        let calls = actual.calls();
+        self.by_rules(&calls).is_none()
+            && (!expected.trajectory.is_known()
+                || !self.matcher.compares_any(&expected.calls(), &calls))
+    }
+
+    fn own_turn(&self, expected: &Invocation, actual: &Invocation) -> TurnScore {
+        let calls = actual.calls();
+        if let Some(why) = unknown_calls(expected, actual) {
+            let is_violated = self.replaced.is_some() && actual.trajectory.is_known();
+            let decided = is_violated.then(|| self.by_rules(&calls)).flatten();
+            return decided.unwrap_or_else(|| TurnScore::unscored(why));
+        }
+        let messages = actual.trajectory.calls_per_message();
+        let needs_messages =
+            self.reading == MatchReading::Match && self.mode == MatchMode::StrictByMessage;
+        if needs_messages && messages.is_none() {
+            return self
+                .by_rules(&calls)
+                .unwrap_or_else(|| TurnScore::unscored(UNKNOWN_MESSAGES));
+        }
+        self.turn(&expected.calls(), &calls, &messages.unwrap_or_default())
+    }
+
     /// The score of a turn. `messages` has the number of calls in each message of the agent; only `strict_by_message`
     /// reads it.
     fn turn(&self, expected: &[&ToolCall], actual: &[&ToolCall], messages: &[usize]) -> TurnScore {
@@ -305,8 +352,13 @@ impl MatchedCalls {
                 .position(|&other| actual[other].name == call.name)
             {
                 Some(other) => {
-                    let differences = self.matcher.differences(call, actual[left.remove(other)]);
-                    found.extend(changed_arguments(at, call, differences));
+                    let other = actual[left.remove(other)];
+                    let differences = self.matcher.differences(call, other);
+                    // Absent arguments and empty ones have no argument that differs.
+                    found.extend(match differences.is_empty() {
+                        true => changed_call(at, call, other),
+                        false => changed_arguments(at, call, differences),
+                    });
                 }
                 None if self.matcher.is_optional(call) => {}
                 None => found.push(about_call(FindingRule::CallMissing, at, call)),

@@ -2,20 +2,36 @@
 //! Also the largest one-to-one pairing of two lists of calls.
 
 use super::argument_rule::{ACCEPTED, ArgumentRule};
+use super::arguments::argument_paths;
 use super::call_rules::CallRule;
 use super::criterion_error::CriterionError;
-use crate::diff::{Difference, DifferenceKind, calls_equal, compared_args, values_equal};
+use super::vertex_trajectory::same_call;
+use crate::diff::{
+    Difference, DifferenceKind, calls_equal, compared_args, json_equal, values_equal,
+};
 use crate::domain::{Finding, MatchRule, ToolCall, value_text};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use wildmatch::WildMatch;
 
 /// With more calls than this on either side, calls are paired first come, first served.
 const MAX_PAIRED: usize = 1000;
 
-/// Compiled rules. Without rules, calls are the same if they are equal in ADK's sense.
+/// When two calls and two values are equal where no rule says otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum CallEquality {
+    /// As `tool_trajectory_avg_score` compares: `true` is 1, and absent arguments are not empty ones.
+    #[default]
+    Adk,
+    /// As Vertex AI's metrics compare: `true` is not 1, and absent arguments are empty ones.
+    Vertex,
+}
+
+/// Compiled rules. Calls that no rule is about are the same if they are equal.
 pub(super) struct Matcher {
     rules: Vec<Rule>,
     ignore_args: bool,
+    equality: CallEquality,
 }
 
 struct Rule {
@@ -63,6 +79,25 @@ impl OtherArguments {
     }
 }
 
+impl Rule {
+    /// Whether the rule says how some argument of a call is compared.
+    fn is_about_arguments(&self, call: &ToolCall) -> bool {
+        // The arguments of a rule about calls say which calls it is about, not how calls are compared.
+        if self.written.is_about_calls() || !self.tool.matches(&call.name) {
+            return false;
+        }
+        let is_named = |path: &String| {
+            let mut named = self.args.iter();
+            named.any(|(name, _)| name.matches(path)) || self.written.defaults.contains_key(path)
+        };
+        self.others != OtherArguments::Exact
+            || call
+                .args
+                .as_ref()
+                .is_some_and(|args| argument_paths(args).iter().any(is_named))
+    }
+}
+
 impl Matcher {
     /// Compiles rules; the error contains the value that is not accepted.
     pub(super) fn compile(
@@ -70,15 +105,67 @@ impl Matcher {
         ignore_args: bool,
     ) -> Result<Matcher, CriterionError> {
         let rules = rules.iter().map(compile).collect::<Result<_, _>>()?;
-        Ok(Matcher { rules, ignore_args })
+        Ok(Matcher {
+            rules,
+            ignore_args,
+            equality: CallEquality::default(),
+        })
+    }
+
+    /// The same rules, with another equality where no rule says otherwise.
+    pub(super) fn with_equality(self, equality: CallEquality) -> Matcher {
+        Matcher { equality, ..self }
     }
 
     /// Whether a call matches the expected one under the rules.
     pub(super) fn same(&self, expected: &ToolCall, actual: &ToolCall) -> bool {
-        calls_equal(expected, actual, self.ignore_args)
+        self.are_equal(expected, actual)
             || (expected.name == actual.name
                 && !self.rules.is_empty()
-                && self.differences(expected, actual).is_empty())
+                && self.differences(expected, actual).is_empty()
+                && self.compares_arguments(expected, actual))
+    }
+
+    /// Whether two calls are equal without any rule.
+    fn are_equal(&self, expected: &ToolCall, actual: &ToolCall) -> bool {
+        match self.equality {
+            CallEquality::Adk => calls_equal(expected, actual, self.ignore_args),
+            CallEquality::Vertex if self.ignore_args => expected.name == actual.name,
+            CallEquality::Vertex => same_call(expected, actual),
+        }
+    }
+
+    /// Whether a rule says how some argument of two calls of one tool is compared.
+    fn compares_arguments(&self, expected: &ToolCall, actual: &ToolCall) -> bool {
+        let mut rules = self.rules.iter();
+        rules.any(|rule| rule.is_about_arguments(expected) || rule.is_about_arguments(actual))
+    }
+
+    /// Whether a rule says how one of these calls is compared, or that it may be missing.
+    pub(super) fn compares_any(&self, expected: &[&ToolCall], actual: &[&ToolCall]) -> bool {
+        let is_compared = |call: &&ToolCall| {
+            self.is_optional(call) || self.rules.iter().any(|rule| rule.is_about_arguments(call))
+        };
+        expected.iter().chain(actual).any(is_compared)
+    }
+
+    /// Whether a rule says which calls must be made, or how often.
+    pub(super) fn counts_calls(&self) -> bool {
+        let counts =
+            |rule: &MatchRule| rule.is_about_calls() || rule.min.is_some() || rule.max.is_some();
+        self.rules.iter().any(|rule| counts(&rule.written))
+    }
+
+    /// The arguments of a call as they are compared with those of the other call.
+    fn compared<'a>(
+        &self,
+        call: &'a ToolCall,
+        other: &'a ToolCall,
+    ) -> Option<Cow<'a, Map<String, Value>>> {
+        match self.equality {
+            CallEquality::Vertex if !call.args_unknown => call.args.as_ref().map(Cow::Borrowed),
+            _ => compared_args(call, other),
+        }
     }
 
     /// The differences that count between two calls of one tool.
@@ -95,11 +182,19 @@ impl Matcher {
             .collect::<Vec<_>>();
         let none = Map::new();
         let (e, a) = (
-            compared_args(expected, actual),
-            compared_args(actual, expected),
+            self.compared(expected, actual),
+            self.compared(actual, expected),
         );
         let (e, a) = (e.as_deref().unwrap_or(&none), a.as_deref().unwrap_or(&none));
-        maps(&rules, e, a, "", &mut found);
+        let equal = match self.equality {
+            CallEquality::Adk => values_equal,
+            CallEquality::Vertex => json_equal,
+        };
+        let compared = ArgumentComparison {
+            rules: &rules,
+            equal,
+        };
+        compared.maps(e, a, "", &mut found);
         found
     }
 
@@ -239,59 +334,70 @@ fn compile(rule: &MatchRule) -> Result<Rule, CriterionError> {
     })
 }
 
-fn maps(
-    rules: &[&Rule],
-    e: &Map<String, Value>,
-    a: &Map<String, Value>,
-    path: &str,
-    found: &mut Vec<Difference>,
-) {
-    let extra = a.keys().filter(|key| !e.contains_key(*key));
-    for key in e.keys().chain(extra) {
-        let path = if path.is_empty() {
-            key.clone()
-        } else {
-            format!("{path}.{key}")
-        };
-        values(rules, e.get(key), a.get(key), path, found);
-    }
+/// The comparison of two values.
+struct ArgumentComparison<'a> {
+    /// The rules about the tool.
+    rules: &'a [&'a Rule],
+    /// Whether two values are equal without a rule.
+    equal: fn(&Value, &Value) -> bool,
 }
 
-fn values(
-    rules: &[&Rule],
-    e: Option<&Value>,
-    a: Option<&Value>,
-    path: String,
-    found: &mut Vec<Difference>,
-) {
-    // The last rule for the path takes precedence.
-    let about = |rule: &&Rule| rule.args.iter().rposition(|(name, _)| name.matches(&path));
-    let rule = rules
-        .iter()
-        .rev()
-        .find_map(|rule| about(rule).map(|at| &rule.args[at].1));
-    let is_absent_default = (e.is_none() || a.is_none()) && is_default(rules, &path, e.or(a));
-    if is_absent_default || rule.is_some_and(|rule| rule.accepts(e, a)) {
-        return;
-    }
-    let kind = match (e, a, rule) {
-        (Some(Value::Object(e)), Some(Value::Object(a)), None) => {
-            return maps(rules, e, a, &path, found);
+impl ArgumentComparison<'_> {
+    fn maps(
+        &self,
+        e: &Map<String, Value>,
+        a: &Map<String, Value>,
+        path: &str,
+        found: &mut Vec<Difference>,
+    ) {
+        let extra = a.keys().filter(|key| !e.contains_key(*key));
+        for key in e.keys().chain(extra) {
+            let path = if path.is_empty() {
+                key.clone()
+            } else {
+                format!("{path}.{key}")
+            };
+            self.values(e.get(key), a.get(key), path, found);
         }
-        (Some(Value::Array(e)), Some(Value::Array(a)), None) if e.len() == a.len() => {
-            for (at, (e, a)) in e.iter().zip(a).enumerate() {
-                values(rules, Some(e), Some(a), format!("{path}.{at}"), found);
-            }
+    }
+
+    fn values(
+        &self,
+        e: Option<&Value>,
+        a: Option<&Value>,
+        path: String,
+        found: &mut Vec<Difference>,
+    ) {
+        let rules = self.rules;
+        // The last rule for the path takes precedence.
+        let about = |rule: &&Rule| rule.args.iter().rposition(|(name, _)| name.matches(&path));
+        let rule = rules
+            .iter()
+            .rev()
+            .find_map(|rule| about(rule).map(|at| &rule.args[at].1));
+        let is_absent_default = (e.is_none() || a.is_none()) && is_default(rules, &path, e.or(a));
+        if is_absent_default || rule.is_some_and(|rule| rule.accepts(e, a)) {
             return;
         }
-        (Some(e), Some(a), None) if values_equal(e, a) => return,
-        _ if rule.is_none() && rules.iter().any(|rule| rule.others.accepts(e, a)) => return,
-        (Some(e), Some(a), _) => DifferenceKind::Changed(e.clone(), a.clone()),
-        (Some(e), None, _) => DifferenceKind::Missing(e.clone()),
-        (None, Some(a), _) => DifferenceKind::Extra(a.clone()),
-        (None, None, _) => return,
-    };
-    found.push(Difference { path, kind });
+        let kind = match (e, a, rule) {
+            (Some(Value::Object(e)), Some(Value::Object(a)), None) => {
+                return self.maps(e, a, &path, found);
+            }
+            (Some(Value::Array(e)), Some(Value::Array(a)), None) if e.len() == a.len() => {
+                for (at, (e, a)) in e.iter().zip(a).enumerate() {
+                    self.values(Some(e), Some(a), format!("{path}.{at}"), found);
+                }
+                return;
+            }
+            (Some(e), Some(a), None) if (self.equal)(e, a) => return,
+            _ if rule.is_none() && rules.iter().any(|rule| rule.others.accepts(e, a)) => return,
+            (Some(e), Some(a), _) => DifferenceKind::Changed(e.clone(), a.clone()),
+            (Some(e), None, _) => DifferenceKind::Missing(e.clone()),
+            (None, Some(a), _) => DifferenceKind::Extra(a.clone()),
+            (None, None, _) => return,
+        };
+        found.push(Difference { path, kind });
+    }
 }
 
 /// Whether a value that only one side has is a default and may be left out.

@@ -8,7 +8,7 @@
 //!                                    │
 //!     ADK        trajectory, response_match, efficiency
 //!     Vertex AI  vertex_trajectory, text (bleu, rouge), tool_call
-//!     evaltrail  matched (matching and call_rules: rules, one-to-one pairs), state
+//!     evaltrail  matched (matching and call_rules: rules, one-to-one pairs; replaced: turns without them), state
 //!     declared   metrics that evaltrail.toml declares
 //!     variants   several allowed trajectories
 //!     judged     questions for a judge model, and results from its replies
@@ -37,6 +37,7 @@ mod pattern;
 mod porter;
 mod registry;
 mod relax;
+mod replaced;
 mod response_match;
 mod results;
 mod rouge;

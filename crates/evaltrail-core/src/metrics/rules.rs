@@ -1,5 +1,6 @@
 //! `[[match]]` in a set's criteria: which metrics follow the rules, and which metric decides.
 
+use super::replaced::IN_PLACE_OF;
 use super::trajectory::TrajectoryOptions;
 use crate::domain::{Criterion, MatchRule, MatchType};
 use serde_json::Value;
@@ -107,6 +108,9 @@ fn with_trajectory_match(
         .insert("threshold".into(), criterion.threshold.into());
     ours.options
         .insert("mode".into(), mode.unwrap_or(of_type).into());
+    // Calls that no rule is about are compared as this metric compares them.
+    ours.options
+        .insert(IN_PLACE_OF.into(), criterion.name().into());
     if options.ignore_args {
         ours.options.insert("ignore_args".into(), true.into());
     }
@@ -169,6 +173,75 @@ mod tests {
             (adk.score(), adk.status),
             (Some(0.0), Status::Informational)
         );
+    }
+
+    /// Turns of one call each; `None` is a call without arguments.
+    fn called(args: Option<Value>) -> [Invocation; 1] {
+        let args = args.map(|args| args.as_object().cloned().unwrap());
+        let trajectory = Trajectory::Listed {
+            calls: vec![ToolCall::new("list", args)],
+            responses: vec![],
+            texts: vec![],
+        };
+        [Invocation {
+            trajectory,
+            ..Invocation::default()
+        }]
+    }
+
+    #[test]
+    fn rule_changes_only_what_it_names() {
+        let pairs = [
+            (None, Some(json!({}))),
+            (Some(json!({})), None),
+            (None, None),
+            (Some(json!({"on": true})), Some(json!({"on": 1}))),
+            (
+                Some(json!({"n": [1, {"m": 2}]})),
+                Some(json!({"n": [1.0, {"m": 2.0}]})),
+            ),
+        ];
+        let others = [
+            "other q ignore",
+            "list other ignore",
+            "other forbidden",
+            "other optional",
+        ];
+        for (expected, actual) in pairs {
+            let (expected, actual) = (called(expected), called(actual));
+            let evidence = Evidence::turns(Some(&expected), &actual);
+            for name in TRAJECTORY_METRICS.iter().map(|(name, _)| name) {
+                let criteria = vec![Criterion::new(name, Some(1.0))];
+                let plain = score_case(&criteria, &evidence);
+                for rule in others {
+                    let rules = [MatchRule::parse(rule).unwrap()];
+                    let ruled = score_case(&with_rules(criteria.clone(), &rules), &evidence);
+                    assert_eq!(ruled[0].metric, TRAJECTORY_MATCH);
+                    assert_eq!(
+                        ruled[0].score(),
+                        plain[0].score(),
+                        "{name} {rule} {evidence:?}"
+                    );
+                    assert_eq!(ruled[0].findings, plain[0].findings, "{name} {rule}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rule_accepts_arguments_that_it_names() {
+        let criteria = vec![Criterion::new("tool_trajectory_avg_score", Some(1.0))];
+        let (expected, actual) = (called(None), called(Some(json!({"q": 1}))));
+        let evidence = Evidence::turns(Some(&expected), &actual);
+        for (rule, passes) in [
+            ("list q ignore", true),
+            ("list others ignore", true),
+            ("list z ignore", false),
+        ] {
+            let rules = [MatchRule::parse(rule).unwrap()];
+            let ruled = score_case(&with_rules(criteria.clone(), &rules), &evidence);
+            assert_eq!(case_status(&ruled) == Status::Passed, passes, "{rule}");
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::diff::{
     json_equal,
 };
 use crate::domain::counted;
-use crate::domain::{Criterion, Finding, FindingRule, MatchType, ToolCall, Trajectory};
+use crate::domain::{Criterion, Finding, FindingRule, Invocation, MatchType, ToolCall, Trajectory};
 use serde_json::Value;
 
 /// Why a turn of an agent that does not report all its calls has no score, and what to do.
@@ -42,6 +42,23 @@ impl TrajectoryOptions {
             match_type,
             ignore_args,
         })
+    }
+
+    /// The score of a turn.
+    pub(super) fn turn(self, expected: &Invocation, actual: &Invocation) -> TurnScore {
+        // An agent may not report its calls, which ADK does not know. A case of ADK without calls is read as ADK
+        // reads it; ADK does not read data sets.
+        if matches!(actual.trajectory, Trajectory::Partial(_)) {
+            return TurnScore::unscored(NOT_REPORTED);
+        }
+        if let (true, Some(why)) = (expected.is_data, unknown_calls(expected, actual)) {
+            return TurnScore::unscored(why);
+        }
+        let (expected, actual) = (expected.calls(), actual.calls());
+        match trajectory_matches(self, &expected, &actual) {
+            true => TurnScore::scored(1.0, matching_text(expected.len(), actual.len())),
+            false => TurnScore::scored(0.0, "").because(findings_of(self, &expected, &actual)),
+        }
     }
 
     fn label(self) -> String {
@@ -100,22 +117,7 @@ pub fn trajectory_matches(
 
 impl Measure for TrajectoryOptions {
     fn measure(&self, evidence: &Evidence, threshold: Option<f64>) -> Outcome {
-        let outcome = by_every_turn(evidence, |expected, actual| {
-            // An agent may not report its calls, which ADK does not know. A case of ADK without calls is read as ADK
-            // reads it; ADK does not read data sets.
-            if matches!(actual.trajectory, Trajectory::Partial(_)) {
-                return TurnScore::unscored(NOT_REPORTED);
-            }
-            if let (true, Some(why)) = (expected.is_data, unknown_calls(expected, actual)) {
-                return TurnScore::unscored(why);
-            }
-            let (expected, actual) = (expected.calls(), actual.calls());
-            let fits = trajectory_matches(*self, &expected, &actual);
-            match fits {
-                true => TurnScore::scored(1.0, matching_text(expected.len(), actual.len())),
-                false => TurnScore::scored(0.0, "").because(findings_of(*self, &expected, &actual)),
-            }
-        });
+        let outcome = by_every_turn(evidence, |expected, actual| self.turn(expected, actual));
         let Some(score) = outcome.score else {
             return outcome;
         };
@@ -260,7 +262,8 @@ pub(super) fn about_call(rule: FindingRule, at: usize, call: &ToolCall) -> Findi
     }
 }
 
-fn changed_call(at: usize, expected: &ToolCall, actual: &ToolCall) -> Vec<Finding> {
+/// How a call differs from the expected one of the same tool.
+pub(super) fn changed_call(at: usize, expected: &ToolCall, actual: &ToolCall) -> Vec<Finding> {
     let rule = match (&expected.args, &actual.args) {
         (None, Some(_)) => FindingRule::ArgumentsExtra,
         (Some(_), None) => FindingRule::ArgumentsMissing,

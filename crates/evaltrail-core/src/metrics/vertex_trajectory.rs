@@ -9,7 +9,7 @@ use super::measure::{
 };
 use super::trajectory::{TrajectoryOptions, about_call, findings_of};
 use crate::diff::json_equal;
-use crate::domain::{Criterion, Finding, FindingRule, MatchType, ToolCall};
+use crate::domain::{Criterion, Finding, FindingRule, Invocation, MatchType, ToolCall};
 
 /// The metrics that compare two trajectories.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,17 +23,20 @@ pub(super) enum TrajectoryComparison {
 
 impl Measure for TrajectoryComparison {
     fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
-        by_turn(evidence, |expected, actual| {
-            match unknown_calls(expected, actual) {
-                Some(why) => TurnScore::unscored(why),
-                None => self.turn(&expected.calls(), &actual.calls()),
-            }
-        })
+        by_turn(evidence, |expected, actual| self.turn(expected, actual))
     }
 }
 
 impl TrajectoryComparison {
-    fn turn(self, reference: &[&ToolCall], predicted: &[&ToolCall]) -> TurnScore {
+    /// The score of a turn.
+    pub(super) fn turn(self, expected: &Invocation, actual: &Invocation) -> TurnScore {
+        match unknown_calls(expected, actual) {
+            Some(why) => TurnScore::unscored(why),
+            None => self.compare(&expected.calls(), &actual.calls()),
+        }
+    }
+
+    fn compare(self, reference: &[&ToolCall], predicted: &[&ToolCall]) -> TurnScore {
         let (fits, match_type) = match self {
             TrajectoryComparison::Precision => {
                 return share(

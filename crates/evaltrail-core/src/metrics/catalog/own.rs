@@ -49,6 +49,12 @@ pub(super) const METRICS: &[MetricInfo] = &[
             ),
             IGNORE_ARGS,
             RULES,
+            option(
+                "in_place_of",
+                "tool_trajectory_avg_score or a trajectory metric of Vertex AI",
+                "none",
+                "the metric that rules replaced; it compares calls that no rule is about",
+            ),
         ],
         ..own(
             "trajectory_match",
