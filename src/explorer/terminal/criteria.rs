@@ -2,11 +2,11 @@
 //! `evaltrail.toml`.
 
 use anyhow::Context;
-use evaltrail_core::domain::{MatchRule, float_of};
+use evaltrail_core::domain::{Criterion, MatchRule, float_of};
 use evaltrail_core::formats::adk::change_criteria;
 use evaltrail_core::formats::json::TextChange;
 use evaltrail_core::metrics::WhatIf;
-use evaltrail_engine::config::{CRITERIA_FILE, FILE_NAME};
+use evaltrail_engine::config::{CRITERIA_FILE, DefinedMetric, FILE_NAME};
 use evaltrail_engine::store::{FileAction, FileEdit};
 use evaltrail_engine::workspace::{SetPath, Workspace, default_criteria, open_set, read_text};
 use serde_json::Value;
@@ -27,33 +27,8 @@ pub(crate) fn jobs(
         ..change.clone()
     };
     if !criteria.is_empty() {
-        let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
-        for set in sets {
-            let config = set.path.with_file_name(CRITERIA_FILE);
-            if !seen.insert(config.clone()) {
-                continue;
-            }
-            let before = if config.is_file() {
-                Some(read_text(&config)?)
-            } else {
-                None
-            };
-            let defaults = match &before {
-                Some(_) => Vec::new(),
-                None => default_criteria(&open_set(set)?.file),
-            };
-            let deciding: Vec<_> = defaults
-                .into_iter()
-                .filter(|criterion| criterion.threshold.is_some())
-                .collect();
-            let changed = change_criteria(before.as_deref(), &deciding, |criteria_now| {
-                criteria.apply(criteria_now)
-            });
-            let changed = changed.with_context(|| config.display().to_string())?;
-            if before.as_deref() != Some(changed.as_str()) {
-                jobs.push(job_of(config, before, changed));
-            }
-        }
+        let has_rules = !change.rules.is_empty() || !workspace.config.rules.is_empty();
+        jobs = criteria_jobs(workspace, sets, &criteria, has_rules)?;
     }
     let is_new = |rule: &&MatchRule| !workspace.config.rules.contains(rule);
     let rules: Vec<MatchRule> = change.rules.iter().filter(is_new).cloned().collect();
@@ -68,6 +43,75 @@ pub(crate) fn jobs(
         jobs.push(job_of(path, before, after));
     }
     Ok(jobs)
+}
+
+/// The changes of the files of criteria beside the sets. Errors: a threshold is in none of them.
+fn criteria_jobs(
+    workspace: &Workspace,
+    sets: &[&SetPath],
+    change: &WhatIf,
+    has_rules: bool,
+) -> anyhow::Result<Vec<FileEdit>> {
+    let mut jobs = Vec::new();
+    let mut unplaced: BTreeSet<String> = change.thresholds.keys().cloned().collect();
+    let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
+    for set in sets {
+        let config = set.path.with_file_name(CRITERIA_FILE);
+        if !seen.insert(config.clone()) {
+            continue;
+        }
+        let (before, defaults) = match config.is_file() {
+            true => (Some(read_text(&config)?), Vec::new()),
+            false => (None, deciding_defaults(set)?),
+        };
+        let mut is_changed = false;
+        let changed = change_criteria(before.as_deref(), &defaults, |criteria| {
+            let now = with_defined(workspace, criteria.clone(), change);
+            let left = change.unplaced_thresholds(&now, has_rules);
+            unplaced.retain(|metric| left.contains(metric));
+            let after = change.apply_to_file(now.clone(), has_rules);
+            is_changed = after != now;
+            if is_changed { after } else { criteria }
+        });
+        let changed = changed.with_context(|| config.display().to_string())?;
+        // Without a change, no file with the defaults is created.
+        if is_changed && before.as_deref() != Some(changed.as_str()) {
+            jobs.push(job_of(config, before, changed));
+        }
+    }
+    let names: Vec<String> = unplaced.into_iter().collect();
+    anyhow::ensure!(
+        names.is_empty(),
+        "no criterion of the listed sets has the threshold of {}, which may be one of the run",
+        names.join(", ")
+    );
+    Ok(jobs)
+}
+
+/// The criteria with the metrics of the workspace whose thresholds change. A threshold in the file of criteria takes
+/// precedence over that of the metric's definition.
+fn with_defined(
+    workspace: &Workspace,
+    mut criteria: Vec<Criterion>,
+    change: &WhatIf,
+) -> Vec<Criterion> {
+    let is_named = |metric: &&DefinedMetric| {
+        metric.threshold.is_some() && change.thresholds.contains_key(&metric.name)
+    };
+    for metric in workspace.config.metrics.iter().filter(is_named) {
+        if !criteria.iter().any(|one| one.name() == metric.name) {
+            criteria.push(Criterion::new(&metric.name, metric.threshold));
+        }
+    }
+    criteria
+}
+
+/// The default criteria of a set that decide.
+fn deciding_defaults(set: &SetPath) -> anyhow::Result<Vec<Criterion>> {
+    let defaults = default_criteria(&open_set(set)?.file).into_iter();
+    Ok(defaults
+        .filter(|criterion| criterion.threshold.is_some())
+        .collect())
 }
 
 fn job_of(path: PathBuf, before: Option<String>, after: String) -> FileEdit {
@@ -89,12 +133,7 @@ pub(crate) fn text_of(set: &SetPath) -> anyhow::Result<(PathBuf, Option<Arc<str>
         let text = read_text(&path).with_context(|| path.display().to_string())?;
         return Ok((path, Some(Arc::from(text.as_str())), text));
     }
-    let defaults = default_criteria(&open_set(set)?.file);
-    let deciding: Vec<_> = defaults
-        .into_iter()
-        .filter(|criterion| criterion.threshold.is_some())
-        .collect();
-    let text = change_criteria(None, &deciding, |criteria| criteria)?;
+    let text = change_criteria(None, &deciding_defaults(set)?, |criteria| criteria)?;
     Ok((path, None, text))
 }
 
@@ -152,6 +191,51 @@ mod tests {
     use super::*;
     use evaltrail_engine::config::ConfigFile;
     use std::path::Path;
+
+    /// The text of the file of criteria that a change writes for a set with this file of criteria, under a rule.
+    fn written(config: Option<&str>, thresholds: &[(&str, f64)]) -> anyhow::Result<Option<String>> {
+        let folder = tempfile::tempdir()?;
+        let set = folder.path().join("x.evalset.json");
+        std::fs::write(&set, r#"{"eval_set_id": "x", "eval_cases": []}"#)?;
+        if let Some(config) = config {
+            std::fs::write(folder.path().join(CRITERIA_FILE), config)?;
+        }
+        let thresholds = thresholds
+            .iter()
+            .map(|(metric, at)| (metric.to_string(), *at));
+        let change = WhatIf {
+            thresholds: thresholds.collect(),
+            ..WhatIf::default()
+        };
+        let workspace = Workspace::open(folder.path())?;
+        let set = SetPath::of_file(&set, folder.path());
+        let jobs = criteria_jobs(&workspace, &[&set], &change, true)?;
+        Ok(jobs.into_iter().next().map(|job| match job.action {
+            FileAction::Create(text) => text,
+            FileAction::Change(before, change) => change.apply(&before).unwrap(),
+            _ => String::new(),
+        }))
+    }
+
+    #[test]
+    fn threshold_under_a_rule_is_written() {
+        let text = written(None, &[("trajectory_match", 0.95)])
+            .unwrap()
+            .unwrap();
+        assert!(
+            text.contains(r#""tool_trajectory_avg_score": 0.95"#),
+            "{text}"
+        );
+        let config = r#"{"criteria": {"trajectory_exact_match": {"threshold": 1.0}}}"#;
+        let text = written(Some(config), &[("trajectory_match", 0.9)]).unwrap();
+        assert_eq!(text.unwrap(), config.replace("1.0", "0.9"));
+        assert_eq!(
+            written(None, &[("tool_trajectory_avg_score", 1.0)]).unwrap(),
+            None
+        );
+        let why = written(None, &[("rouge_l", 0.5)]).unwrap_err().to_string();
+        assert!(why.contains("rouge_l"), "{why}");
+    }
 
     #[test]
     fn rules_written_are_rules_read() {

@@ -56,6 +56,24 @@ pub(super) fn replace_with_trajectory_match(
     out
 }
 
+/// The metric that replaces a criterion under rules; `None` if none does.
+pub(super) fn replacement_of(criterion: &Criterion) -> Option<String> {
+    criterion.threshold?;
+    replacement_name(&criterion.metric)
+}
+
+/// Whether rules replace the first metric by the second one.
+pub fn is_replaced_by(metric: &str, other: &str) -> bool {
+    replacement_name(metric).as_deref() == Some(other)
+}
+
+fn replacement_name(metric: &str) -> Option<String> {
+    let name = metric.split(':').next().unwrap_or_default();
+    let label = &metric[name.len()..];
+    let is_replaced = TRAJECTORY_METRICS.iter().any(|(other, _)| *other == name);
+    is_replaced.then(|| format!("{TRAJECTORY_MATCH}{label}"))
+}
+
 /// How a metric compares calls; `None` for metrics that do not.
 pub fn trajectory_options(criterion: &Criterion) -> Option<TrajectoryOptions> {
     let of_mode = |mode: &str| match mode {

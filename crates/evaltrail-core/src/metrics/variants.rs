@@ -8,7 +8,7 @@ use super::rules::trajectory_options;
 use super::sentences::reasons;
 use crate::diff::same_calls;
 use crate::domain::{
-    ALLOWED_TRAJECTORY, Criterion, Finding, FindingRule, Invocation, MetricResult,
+    ALLOWED_TRAJECTORY, Attempt, Criterion, Finding, FindingRule, Invocation, MetricResult,
     SESSION_STATE_MATCH, Status, Trajectory, Variant, is_allowed_trajectory,
 };
 
@@ -87,6 +87,23 @@ fn name_of(metric: &str) -> String {
         "tool_trajectory_avg_score" => ALLOWED_TRAJECTORY.to_string(),
         other => format!("{ALLOWED_TRAJECTORY}:{other}"),
     }
+}
+
+/// The metric with whose threshold a result is compared: the one that a variant decided in place of.
+pub fn decided_metric(metric: &str) -> &str {
+    match metric.strip_prefix(ALLOWED_TRAJECTORY) {
+        Some("") => "tool_trajectory_avg_score",
+        Some(label) => label.strip_prefix(':').unwrap_or(metric),
+        None => metric,
+    }
+}
+
+/// Whether an attempt was scored by a criterion with this metric. A session state is compared without one, too.
+pub fn has_criterion(attempt: &Attempt, metric: &str) -> bool {
+    let criteria = configured(&attempt.metrics);
+    criteria
+        .iter()
+        .any(|(_, criterion)| criterion.metric == metric)
 }
 
 /// The criteria that an attempt was scored by, each with the index of its result. If a variant decided in place of a

@@ -1,9 +1,11 @@
 //! What-if changes of criteria, applied to existing results.
 
 use super::registry::direction_of;
+use super::replaced::IN_PLACE_OF;
 use super::results::status_of;
 use super::rules::{
-    TRAJECTORY_MATCH, replace_with_trajectory_match, trajectory_options, with_rules,
+    TRAJECTORY_MATCH, is_replaced_by, replace_with_trajectory_match, replacement_of,
+    trajectory_options, with_rules,
 };
 use super::scorer::Scorer;
 use super::variants::configured;
@@ -37,7 +39,9 @@ impl WhatIf {
     pub fn add(&mut self, other: WhatIf) {
         self.match_type = other.match_type.or(self.match_type);
         self.ignore_args = other.ignore_args.or(self.ignore_args);
-        self.thresholds.extend(other.thresholds);
+        for (metric, threshold) in other.thresholds {
+            self.set_threshold(&metric, threshold);
+        }
         for rule in other.rules {
             let of_argument = rule
                 .argument()
@@ -59,6 +63,13 @@ impl WhatIf {
                 (Some(_), _) => {}
             }
         }
+    }
+
+    /// Changes the threshold of a metric. A metric and the one that replaces it under rules have one threshold.
+    pub fn set_threshold(&mut self, metric: &str, threshold: f64) {
+        let is_other = |known: &str| is_replaced_by(known, metric) || is_replaced_by(metric, known);
+        self.thresholds.retain(|known, _| !is_other(known));
+        self.thresholds.insert(metric.to_string(), threshold);
     }
 
     /// A short description of each part of the change.
@@ -84,36 +95,95 @@ impl WhatIf {
 
     /// Applies the change to criteria.
     pub fn apply(&self, criteria: Vec<Criterion>) -> Vec<Criterion> {
+        let held = criteria
+            .iter()
+            .find(|criterion| !criterion.rules.is_empty());
+        let mut rules = held
+            .map(|criterion| criterion.rules.clone())
+            .unwrap_or_default();
+        rules.extend(self.rules.clone());
+        let changed = self.with_options(criteria, !rules.is_empty());
+        match self.rules.is_empty() {
+            true => changed,
+            false => with_rules(changed, &rules),
+        }
+    }
+
+    /// Applies the change to the criteria of a file, which contains no rules. `has_rules` is whether the workspace has some.
+    pub fn apply_to_file(&self, criteria: Vec<Criterion>, has_rules: bool) -> Vec<Criterion> {
+        self.with_options(criteria, has_rules || !self.rules.is_empty())
+    }
+
+    /// Applies all of the change but the rules. With rules, the metrics that they replace will not decide.
+    fn with_options(&self, criteria: Vec<Criterion>, has_rules: bool) -> Vec<Criterion> {
         let by_name = self.match_type.is_some() || self.ignore_args.is_some();
+        let has_own_match = criteria
+            .iter()
+            .any(|criterion| criterion.name() == TRAJECTORY_MATCH);
+        let with_threshold = |criterion: Criterion| {
+            let is_replaced =
+                !has_own_match && (has_rules || by_name && criterion.name() != ADK_TRAJECTORY);
+            self.with_threshold(criterion, is_replaced)
+        };
+        let criteria: Vec<Criterion> = criteria.into_iter().map(with_threshold).collect();
         // Each of Vertex AI's metrics has one match type: another match type needs `trajectory_match`.
         let criteria = match by_name {
             true => replace_with_trajectory_match(criteria, &[], |name| name != ADK_TRAJECTORY),
             false => criteria,
         };
-        let changed = criteria
+        criteria
             .into_iter()
-            .map(|criterion| self.changed(criterion))
-            .collect::<Vec<_>>();
-        if self.rules.is_empty() {
-            return changed;
-        }
-        let held = changed.iter().find(|criterion| !criterion.rules.is_empty());
-        let mut rules = held
-            .map(|criterion| criterion.rules.clone())
-            .unwrap_or_default();
-        rules.extend(self.rules.clone());
-        with_rules(changed, &rules)
+            .map(|criterion| self.with_match_type(criterion))
+            .collect()
     }
 
-    fn changed(&self, mut criterion: Criterion) -> Criterion {
-        if let Some(threshold) = self.thresholds.get(&criterion.metric) {
-            criterion.threshold = Some(*threshold);
+    /// The names of the metrics whose thresholds the change contains and that none of these criteria has.
+    pub fn unplaced_thresholds(&self, criteria: &[Criterion], has_rules: bool) -> Vec<String> {
+        let after = self.apply_to_file(criteria.to_vec(), has_rules);
+        let is_placed = |(metric, threshold): &(&String, &f64)| {
+            let is_of = |criterion: &&Criterion| {
+                criterion.metric == **metric || is_replaced_by(&criterion.metric, metric)
+            };
+            let mut own = after.iter().filter(is_of);
+            own.any(|criterion| criterion.threshold == Some(**threshold))
+        };
+        let unplaced = self.thresholds.iter().filter(|one| !is_placed(one));
+        unplaced.map(|(metric, _)| metric.clone()).collect()
+    }
+
+    /// The threshold of the change for a criterion, which is that of the metric that replaces it if one will.
+    fn threshold_for(&self, criterion: &Criterion, is_replaced: bool) -> Option<f64> {
+        let of = |metric: &str| self.thresholds.get(metric).copied();
+        let replacement = replacement_of(criterion).filter(|_| is_replaced);
+        let replaced = criterion.options.get(IN_PLACE_OF).and_then(Value::as_str);
+        let replaced = replaced.map(|name| {
+            let label = criterion.metric.strip_prefix(TRAJECTORY_MATCH);
+            format!("{name}{}", label.unwrap_or_default())
+        });
+        replacement
+            .and_then(|metric| of(&metric))
+            .or_else(|| of(&criterion.metric))
+            .or_else(|| replaced.and_then(|metric| of(&metric)))
+    }
+
+    fn with_threshold(&self, mut criterion: Criterion, is_replaced: bool) -> Criterion {
+        // A metric that rules replaced stays informational.
+        let stays = criterion.threshold.is_none() && criterion.options.contains_key("threshold");
+        if let Some(threshold) = self
+            .threshold_for(&criterion, is_replaced)
+            .filter(|_| !stays)
+        {
+            criterion.threshold = Some(threshold);
             if !criterion.options.is_empty() {
                 criterion
                     .options
-                    .insert("threshold".into(), (*threshold).into());
+                    .insert("threshold".into(), threshold.into());
             }
         }
+        criterion
+    }
+
+    fn with_match_type(&self, mut criterion: Criterion) -> Criterion {
         if criterion.name() == ADK_TRAJECTORY || criterion.name() == TRAJECTORY_MATCH {
             let ours = criterion.name() == TRAJECTORY_MATCH;
             if let Some(kind) = self.match_type {
@@ -288,6 +358,58 @@ fn compared_with(known: &MetricResult, criterion: &Criterion) -> MetricResult {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The deciding criteria with their thresholds.
+    fn deciding(criteria: &[Criterion]) -> Vec<(&str, f64)> {
+        let deciding = criteria.iter();
+        deciding
+            .filter_map(|one| Some((one.metric.as_str(), one.threshold?)))
+            .collect()
+    }
+
+    #[test]
+    fn rule_and_threshold_apply_in_any_order() {
+        let rule = || vec![MatchRule::parse("t n ignore").unwrap()];
+        for name in ["tool_trajectory_avg_score", "trajectory_exact_match:x"] {
+            let criteria = || vec![Criterion::new(name, Some(1.0))];
+            let replacing = name.find(':').map_or("", |at| &name[at..]);
+            let replacing = format!("{TRAJECTORY_MATCH}{replacing}");
+            // The threshold was changed before the rule, after it, and where the file has the rule already.
+            let mut of_both = [name, &replacing].map(|metric| WhatIf {
+                thresholds: [(metric.to_string(), 0.5)].into(),
+                rules: rule(),
+                ..WhatIf::default()
+            });
+            for change in &of_both {
+                let changed = change.apply(criteria());
+                assert_eq!(deciding(&changed), [(replacing.as_str(), 0.5)]);
+                let ruled = change.apply(with_rules(criteria(), &rule()));
+                assert_eq!(deciding(&ruled), [(replacing.as_str(), 0.5)]);
+                let written = change.apply_to_file(criteria(), false);
+                assert_eq!(deciding(&written), [(name, 0.5)]);
+                assert_eq!(change.unplaced_thresholds(&criteria(), false), [""; 0]);
+            }
+            of_both[0].set_threshold(&replacing, 0.25);
+            assert_eq!(of_both[0].thresholds, [(replacing, 0.25)].into());
+        }
+    }
+
+    #[test]
+    fn threshold_without_criterion_is_unplaced() {
+        let change = |metric: &str| WhatIf {
+            thresholds: [(metric.to_string(), 0.5)].into(),
+            ..WhatIf::default()
+        };
+        let criteria = [Criterion::new("tool_trajectory_avg_score", Some(1.0))];
+        let unplaced =
+            |metric: &str, has_rules| change(metric).unplaced_thresholds(&criteria, has_rules);
+        assert_eq!(unplaced("trajectory_match", true), [""; 0]);
+        assert_eq!(unplaced("trajectory_match", false), ["trajectory_match"]);
+        assert_eq!(
+            unplaced("session_state_match", true),
+            ["session_state_match"]
+        );
+    }
 
     /// ADK's metric accepts another match type; each of Vertex AI's has a fixed one, so `trajectory_match` replaces
     /// it.
