@@ -155,6 +155,35 @@ fn what_if_changes_criteria_from_keyboard() {
 }
 
 /// Another program edits a case: its results are evaluated again, under the what-if.
+/// The threshold of the metric that compares calls goes down step by step under a rule, whichever was tried first.
+#[test]
+fn threshold_goes_down_under_a_rule() {
+    for is_rule_first in [true, false] {
+        let mut model = model();
+        press(&mut model, "down down enter");
+        let type_rule = |model: &mut Model| {
+            press(model, "w r");
+            type_text(model, "log foo ignore");
+            press(model, "enter");
+        };
+        if is_rule_first {
+            type_rule(&mut model);
+        }
+        press(&mut model, "w -");
+        if !is_rule_first {
+            type_rule(&mut model);
+        }
+        for threshold in [0.95, 0.9, 0.85] {
+            let metric = model.metric_at_hand().unwrap();
+            assert_eq!(metric.metric, "trajectory_match");
+            assert_eq!(metric.threshold, Some(threshold), "{is_rule_first}");
+            press(&mut model, "w -");
+        }
+        let change = &model.view.what_if.as_ref().unwrap().change;
+        assert_eq!(change.thresholds.len(), 1, "{change:?}");
+    }
+}
+
 #[test]
 fn what_if_survives_external_case_edit() {
     let mut model = model();
@@ -274,7 +303,7 @@ fn case_suggests_smallest_passing_change() {
     );
     assert_eq!(
         said(&mut model, "q down enter").as_deref(),
-        Some("response_match_score at 0.6666666666666665")
+        Some("response_match_score at 0.66")
     );
 }
 

@@ -14,7 +14,7 @@ use crate::explorer::shared::outcomes::Outcomes;
 use evaltrail_core::domain::{
     Attempt, Derivation, EndedAttempt, Invocation, MatchRule, MetricSummary, RunRef, Status,
 };
-use evaltrail_core::metrics::{Rescorer, WhatIf, is_about};
+use evaltrail_core::metrics::{Rescorer, WhatIf, is_about, is_replaced_by};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -127,8 +127,8 @@ impl Model {
             .worst_attempt()
     }
 
-    /// The metric whose threshold a what-if changes: the chosen one, else the first one that failed, else the first
-    /// one that has a threshold.
+    /// The metric whose threshold a what-if changes: the chosen one, or the one that decides in its place under rules; else the
+    /// first one that failed, else the first one that has a threshold.
     pub fn metric_at_hand(&self) -> Option<&MetricSummary> {
         let attempt = self.current_attempt()?;
         let deciding = || {
@@ -137,8 +137,13 @@ impl Model {
                 .iter()
                 .filter(|metric| metric.threshold.is_some())
         };
-        let chosen =
-            deciding().find(|metric| Some(&metric.metric) == self.view.chosen_metric.as_ref());
+        let chosen = self.view.chosen_metric.as_deref().and_then(|chosen| {
+            let replaces = |metric: &&MetricSummary| {
+                is_replaced_by(chosen, &metric.metric) || is_replaced_by(&metric.metric, chosen)
+            };
+            let same = deciding().find(|metric| metric.metric == chosen);
+            same.or_else(|| deciding().find(replaces))
+        });
         let failed = || deciding().find(|metric| metric.status == Status::Failed);
         chosen.or_else(failed).or_else(|| deciding().next())
     }

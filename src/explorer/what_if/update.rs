@@ -13,7 +13,10 @@ use crate::explorer::shared::ticket::Ticket;
 use crate::explorer::shared::triage::{QueueStep, StepChange};
 use crate::explorer::what_if::rescored;
 use evaltrail_core::domain::MatchType;
-use evaltrail_core::metrics::{TrajectoryOptions, WhatIf, criterion_of, info, trajectory_options};
+use evaltrail_core::metrics::{
+    TrajectoryOptions, WhatIf, criterion_of, decided_metric, has_criterion, info,
+    trajectory_options,
+};
 use std::sync::Arc;
 
 /// Maximum number of attempts that are rescored immediately; more are rescored in the background.
@@ -241,16 +244,27 @@ pub(crate) fn threshold(model: &mut Model, steps: f64) -> Vec<Effect> {
     let Some(metric) = model.metric_at_hand() else {
         return notices::notify(model, "no metric here has a threshold".into(), false);
     };
-    let (name, now) = (metric.metric.clone(), metric.threshold.unwrap_or(0.0));
+    let now = metric.threshold.unwrap_or(0.0);
+    let (shown, name) = (
+        metric.metric.clone(),
+        decided_metric(&metric.metric).to_string(),
+    );
+    let attempt = model
+        .current_attempt()
+        .and_then(|attempt| attempt.read().ok());
+    if !attempt.is_some_and(|attempt| has_criterion(&attempt, &name)) {
+        let why = format!(
+            "{name} is compared without a criterion, so that it has no threshold to change"
+        );
+        return notices::notify(model, why, false);
+    }
     let range = info(name.split(':').next().unwrap_or_default()).and_then(|metric| metric.range);
     let step = if range == Some((0.0, 1.0)) { 0.05 } else { 0.5 };
     let next = ((now / step).round() + steps) * step;
     let (low, high) = range.unwrap_or((0.0, f64::MAX));
     let next = (next.clamp(low, high) * 100.0).round() / 100.0;
-    model.view.chosen_metric = Some(name.clone());
-    change(model, |change| {
-        change.thresholds.insert(name, next);
-    })
+    model.view.chosen_metric = Some(shown);
+    change(model, |change| change.set_threshold(&name, next))
 }
 
 pub(crate) fn next_metric(model: &mut Model) -> Vec<Effect> {
