@@ -285,9 +285,38 @@ fn thresholds(
             Direction::Higher => scores.fold(f64::INFINITY, f64::min),
             Direction::Lower => scores.fold(f64::NEG_INFINITY, f64::max),
         };
-        Some((name.clone(), loosest)).filter(|_| !is_reached_by_all(name, direction, loosest))
+        let is_useful = !is_reached_by_all(name, direction, loosest);
+        is_useful.then(|| (name.clone(), short_threshold(name, direction, loosest)))
     };
     failed.into_iter().map(threshold_of).collect()
+}
+
+/// The threshold with the fewest decimals, at least two, that is nearest to a score and that the score reaches, but not every
+/// score.
+fn short_threshold(name: &str, direction: Direction, score: f64) -> f64 {
+    /// More decimals than a number near 1 has.
+    const MAX_DECIMALS: i32 = 17;
+    let is_reached = |threshold: f64| match direction {
+        Direction::Higher => threshold <= score,
+        Direction::Lower => threshold >= score,
+    };
+    let of = |decimals: i32| {
+        let scale = 10_f64.powi(decimals);
+        let nearest = (score * scale).round();
+        let next = match direction {
+            Direction::Higher => nearest - 1.0,
+            Direction::Lower => nearest + 1.0,
+        };
+        [nearest, next]
+            .map(|scaled| scaled / scale)
+            .into_iter()
+            .find(|threshold| is_reached(*threshold))
+    };
+    let is_useful = |threshold: &f64| !is_reached_by_all(name, direction, *threshold);
+    (2..=MAX_DECIMALS)
+        .filter_map(of)
+        .find(is_useful)
+        .unwrap_or(score)
 }
 
 /// Whether every score of a metric reaches a threshold. Scores without a known range are at least 0.

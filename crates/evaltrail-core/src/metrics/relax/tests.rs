@@ -72,12 +72,12 @@ fn the_smallest_one_is_found() {
     );
     assert_eq!(
         suggestion(json!([a]), json!([a]), "the lamp is on").as_deref(),
-        Some("response_match_score at 0.6666666666666665")
+        Some("response_match_score at 0.66")
     );
     assert_eq!(suggestion(json!([a]), json!([]), same), None);
     assert_eq!(
         suggestion(json!([a]), json!([b, a]), "the lamp is on").as_deref(),
-        Some("IN_ORDER + response_match_score at 0.6666666666666665")
+        Some("IN_ORDER + response_match_score at 0.66")
     );
 }
 
@@ -155,7 +155,7 @@ fn common_threshold_is_lowest_of_all_scores() {
     let suggestion = |attempts: &[&Attempt]| {
         common_relaxation(attempts).map(|change| change.describe().join(", "))
     };
-    let expected = "ANY_ORDER, response_match_score at 0.5714285714285715";
+    let expected = "ANY_ORDER, response_match_score at 0.57";
     assert_eq!(
         suggestion(&[&only_response, &both]).as_deref(),
         Some(expected)
@@ -285,4 +285,35 @@ fn match_type_accepting_any_calls_is_avoided() {
         (attempt.status, relaxation(&attempt)),
         (Status::Failed, None)
     );
+}
+
+#[test]
+fn suggested_threshold_has_few_decimals() {
+    let higher = |score| short_threshold("response_match_score", Direction::Higher, score);
+    for (score, threshold) in [
+        (8.0 / 17.0, 0.47),
+        (2.0 / 9.0, 0.22),
+        (2.0 / 3.0, 0.66),
+        (0.29, 0.29),
+        (0.5, 0.5),
+        (0.999_999, 0.99),
+        (0.001_29, 0.001),
+        (0.004, 0.004),
+        (1e-20, 1e-20),
+        (f64::MIN_POSITIVE, f64::MIN_POSITIVE),
+    ] {
+        assert_eq!(higher(score), threshold, "{score}");
+    }
+    let lower = |score| short_threshold("latency_in_seconds", Direction::Lower, score);
+    assert_eq!(lower(1.234), 1.24);
+    assert_eq!(lower(1.23), 1.23);
+    assert_eq!(lower(1e300), 1e300);
+    for at in 1..=2000 {
+        let score = f64::from(at) / 2001.0;
+        let threshold = higher(score);
+        assert!(
+            0.0 < threshold && threshold <= score && lower(score) >= score,
+            "{score}"
+        );
+    }
 }
