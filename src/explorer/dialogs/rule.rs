@@ -18,6 +18,11 @@ use tui_input::{Input, InputRequest};
 const WITH_VALUE: &[&str] = &["default", "tolerance", "relative", "regex", "any_of"];
 /// Keywords that may follow a tool.
 const HOW_OFTEN: &[&str] = &["optional", "forbidden", "required", "max", "min", "others"];
+/// What a rule consists of.
+const SYNTAX: &str = "TOOL ARGUMENT HOW";
+/// Rules that are shown where no tool is known.
+const EXAMPLES: &str =
+    "search_* query ignore · * limit tolerance 5 · book city regex ^O · log optional";
 /// Maximum number of argument paths of a call that are used for completion.
 const MAX_PATHS: usize = 200;
 /// Number of completions that are shown.
@@ -71,6 +76,7 @@ impl RuleLine {
         let names: Vec<String> = match before {
             [] => self.tools.keys().cloned().collect(),
             [tool] => {
+                let tool = tool.trim_end_matches(':');
                 let of = |name: &String| wildmatch::WildMatch::new(tool).matches(name);
                 let paths: BTreeSet<&String> = self
                     .tools
@@ -95,6 +101,18 @@ impl RuleLine {
             .into_iter()
             .filter(|name| name.starts_with(word) && name != word)
             .collect()
+    }
+
+    /// A rule for an argument of the current case.
+    fn example(&self) -> String {
+        let mut arguments = self
+            .tools
+            .iter()
+            .filter_map(|(tool, paths)| Some((tool, paths.first()?)));
+        match arguments.next() {
+            Some((tool, path)) => format!("{tool} {path} ignore"),
+            None => "search_* query ignore".into(),
+        }
     }
 
     /// Completes the last word. If repeated, uses the next completion.
@@ -148,18 +166,12 @@ impl Dialog for RuleLine {
             .as_ref()
             .map_or(self.input.value(), |(typed, _)| typed.as_str());
         let names = self.completions(typed);
+        let shown = names[..names.len().min(SHOWN)].join(" · ");
         let hint = match (self.input.value().is_empty(), names.is_empty()) {
-            (true, true) => {
-                "search_* query ignore · * limit tolerance 5 · book city regex ^O · log optional"
-                    .to_string()
-            }
+            (true, true) => format!("{SYNTAX}: {EXAMPLES}"),
+            (true, false) => format!("{SYNTAX}: {}   tab {shown}", self.example()),
             (false, true) => "enter try it  esc cancel".to_string(),
-            (_, false) => {
-                format!(
-                    "tab {}   enter try it  esc cancel",
-                    names[..names.len().min(SHOWN)].join(" · ")
-                )
-            }
+            (false, false) => format!("tab {shown}   enter try it  esc cancel"),
         };
         draw_line(
             "match ",
@@ -175,6 +187,35 @@ impl Dialog for RuleLine {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_empty_line_shows_the_syntax() {
+        let shown = |line: &RuleLine| {
+            let model = Model::new("w".into(), Vec::new(), (100, 30));
+            let areas = Layout {
+                footer: ratatui::layout::Rect::new(0, 0, 100, 1),
+                ..Layout::default()
+            };
+            let mut buffer = Buffer::empty(areas.footer);
+            line.draw(
+                &model,
+                &areas,
+                &Theme::named("default", true).unwrap(),
+                &mut buffer,
+            );
+            let cells = buffer.content.iter().map(|cell| cell.symbol());
+            cells.collect::<String>()
+        };
+        let mut line = RuleLine::default();
+        assert!(shown(&line).contains("TOOL ARGUMENT HOW: search_* query ignore"));
+        let args = serde_json::json!({"sides": 6}).as_object().cloned();
+        line.know(&ToolCall::new("throw_die", args));
+        assert!(shown(&line).contains("TOOL ARGUMENT HOW: throw_die sides ignore   tab throw_die"));
+        assert!(
+            line.completions("throw_die: ")
+                .contains(&"sides".to_string())
+        );
+    }
 
     #[test]
     fn completed_sequences_are_rules() {

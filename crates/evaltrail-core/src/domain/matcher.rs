@@ -144,9 +144,13 @@ impl MatchRule {
     }
 
     /// Parses a rule that the user typed: `TOOL ARGUMENT HOW [VALUE]`, or
-    /// `TOOL optional|forbidden|required|forbidden after TOOL …|max N|min N`.
+    /// `TOOL optional|forbidden|required|forbidden after TOOL …|max N|min N`. A rule about one thing is also accepted as
+    /// [`MatchRule::describe`] writes it: with a colon after the tool.
     pub fn parse(text: &str) -> Result<MatchRule, String> {
-        let words: Vec<&str> = text.split_whitespace().collect();
+        let mut words: Vec<&str> = text.split_whitespace().collect();
+        if let [tool, _, ..] = &mut words[..] {
+            *tool = tool.strip_suffix(':').unwrap_or(tool);
+        }
         let rule = |tool: &str| MatchRule {
             tool: tool.into(),
             ..MatchRule::default()
@@ -173,14 +177,16 @@ impl MatchRule {
             [tool, "forbidden"] => Ok(MatchRule { forbidden: true, ..rule(tool) }),
             [tool, "required"] => Ok(MatchRule { required: true, ..rule(tool) }),
             [tool, "forbidden", "after", names @ ..] if !names.is_empty() => {
-                let after = names.iter().map(|name| name.to_string()).collect();
-                Ok(MatchRule { forbidden: true, after: Some(after), ..rule(tool) })
+                Ok(MatchRule { forbidden: true, after: Some(names_of(names)), ..rule(tool) })
+            }
+            [tool, "forbidden", "directly", "after", names @ ..] if !names.is_empty() => {
+                Ok(MatchRule { forbidden: true, after: Some(names_of(names)), directly: true, ..rule(tool) })
             }
             [tool, "others", how @ ("ignore" | "superset" | "subset")] => {
                 Ok(MatchRule { others: Some((*how).into()), ..rule(tool) })
             }
-            [tool, "max", most] => Ok(MatchRule { max: Some(count(most)?), ..rule(tool) }),
-            [tool, "min", least] => Ok(MatchRule { min: Some(count(least)?), ..rule(tool) }),
+            [tool, "max", most] | [tool, "at", "most", most] => Ok(MatchRule { max: Some(count(most)?), ..rule(tool) }),
+            [tool, "min", least] | [tool, "at", "least", least] => Ok(MatchRule { min: Some(count(least)?), ..rule(tool) }),
             [tool, name, word] if COMPARISONS.contains(word) => {
                 Ok(MatchRule::about(tool, name, (*word).into()))
             }
@@ -244,6 +250,12 @@ pub const COMPARISONS: &[&str] = &[
     "nullable",
 ];
 
+/// Names that are typed with spaces or commas between them.
+fn names_of(words: &[&str]) -> Vec<String> {
+    let names = words.iter().map(|word| word.trim_end_matches(','));
+    names.map(str::to_string).collect()
+}
+
 /// A typed value: JSON, or else text.
 fn value_of(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| text.into())
@@ -293,6 +305,30 @@ mod tests {
     use serde_json::json;
 
     #[test]
+    fn a_rule_is_typed_as_it_is_shown() {
+        for typed in [
+            "throw_die foo ignore",
+            "search_* a.b tolerance 5",
+            "t q regex ^a b$",
+            "t n any_of 1 x",
+            "t unit default C",
+            "t others ignore",
+            "t optional",
+            "t required",
+            "t forbidden",
+            "t forbidden after a b_*",
+            "t forbidden directly after a",
+            "t max 3",
+            "t min 2",
+        ] {
+            let rule = MatchRule::parse(typed).unwrap();
+            assert_eq!(MatchRule::parse(&rule.describe()), Ok(rule), "{typed}");
+        }
+        let rule = MatchRule::parse("throw_die: foo ignore").unwrap();
+        assert_eq!(rule, MatchRule::about("throw_die", "foo", "ignore".into()));
+    }
+
+    #[test]
     fn rules_are_typed_in_a_line() {
         let words = |text: &str| MatchRule::parse(text).map(|rule| rule.describe());
         assert_eq!(
@@ -329,6 +365,7 @@ mod tests {
         for bad in [
             "",
             "t",
+            "t:",
             "t q",
             "t after",
             "t q sometimes",
