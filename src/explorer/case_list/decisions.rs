@@ -6,6 +6,7 @@ use crate::explorer::shared::model::Model;
 use evaltrail_core::domain::{
     Decision, DecisionKind, Quarantine, Status, Totals, causes_of_worst_attempt, rfc3339,
 };
+use jiff::Timestamp;
 
 impl Model {
     /// The decision on the failure of a case, if it fails for the same reason as when it was decided.
@@ -29,7 +30,37 @@ impl Model {
         let is_for = &decision.accepted_for;
         let is_same =
             decision.is_applied || is_for.is_empty() || *is_for == self.content_hash(case);
-        (is_same && decision.finding == self.finding_of(case)).then_some(decision)
+        let holds = is_same
+            && decision.finding == self.finding_of(case)
+            && !self.is_answered(case, decision);
+        holds.then_some(decision)
+    }
+
+    /// Whether a case was run after its criteria were changed, and fails all the same.
+    fn is_answered(&self, case: CaseRef, decision: &Decision) -> bool {
+        let started = self.view.outcomes.get(case);
+        let started = started.and_then(|outcome| outcome.run.started.parse::<Timestamp>().ok());
+        let decided = decision.at.parse::<Timestamp>().ok();
+        decision.kind == Some(DecisionKind::Relax)
+            && started
+                .zip(decided)
+                .is_some_and(|(started, at)| started >= at)
+    }
+
+    /// The change of criteria of a triage with which a case passes, if its result is older.
+    pub(crate) fn relaxed_by(&self, case: CaseRef) -> Option<&str> {
+        let decision = self.decision(case)?;
+        let is_relaxed = decision.kind == Some(DecisionKind::Relax) && decision.is_applied;
+        is_relaxed.then_some(decision.note.as_str())
+    }
+
+    /// That the result of a case is older than its criteria, to be shown after the reason; empty if that is not known.
+    pub(crate) fn older_result_text(&self, case: CaseRef) -> String {
+        match (self.relaxed_by(case), self.criteria_edited_since(case)) {
+            (Some(change), _) => format!("the criteria were changed after this result: {change}"),
+            (None, Some(file)) => format!("{file} was edited after this result"),
+            (None, None) => String::new(),
+        }
     }
 
     /// Takes decisions over; one without a kind takes an earlier one back. Returns the effect that saves them.
@@ -94,6 +125,8 @@ impl Model {
             return format!("quarantined to {}{why}  ", quarantine.until);
         }
         match self.decision(case) {
+            // The reason why the case failed comes before a change of the criteria.
+            Some(decision) if decision.kind == Some(DecisionKind::Relax) => String::new(),
             Some(decision) if decision.is_applied && !decision.note.is_empty() => {
                 format!(
                     "{}: {}  ",

@@ -261,6 +261,14 @@ fn case_notes(model: &Model, attempt: &AttemptSummary, width: usize, lines: &mut
     if !decided.is_empty() && attempt.status != Status::Passed {
         lines.extend(notes(&clean_line(&decided), width));
     }
+    let older = visible_case(model)
+        .filter(|_| attempt.status != Status::Passed && edited_criteria(model).is_none())
+        .map(|case| model.older_result_text(case))
+        .filter(|text| !text.is_empty());
+    if let Some(older) = older {
+        let words = format!("{older}  ({} score it again)", JUDGE_AGAIN.key());
+        lines.extend(notes(&clean_line(&words), width));
+    }
     let since =
         visible_case(model).filter(|_| attempt.status != Status::Passed && attempt.turn.is_none());
     if let Some(words) = since.and_then(|case| since_text(model, case)) {

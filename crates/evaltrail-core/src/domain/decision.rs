@@ -25,7 +25,7 @@ impl DecisionKind {
         match self {
             DecisionKind::RunAgain => "run again",
             DecisionKind::Accept => "accept",
-            DecisionKind::Relax => "ignored by rule",
+            DecisionKind::Relax => "criteria changed",
             DecisionKind::Quarantine => "quarantine",
             DecisionKind::Comment => "comment",
         }
@@ -105,6 +105,12 @@ impl Decisions {
     /// Whether there are decisions on cases of a file.
     pub fn has_any_of(&self, file: &str) -> bool {
         self.by_case.contains_key(file)
+    }
+
+    /// Whether there are decisions of a kind.
+    pub fn has_any_of_kind(&self, kind: DecisionKind) -> bool {
+        let mut all = self.by_case.values().flat_map(HashMap::values).flatten();
+        all.any(|decision| decision.kind == Some(kind))
     }
 
     /// The decisions on cases with this id.

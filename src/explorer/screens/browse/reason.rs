@@ -7,7 +7,7 @@ use crate::explorer::shared::outcomes::CaseOutcome;
 use crate::explorer::shared::set_view::CaseSummary;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::reason_in_border;
-use evaltrail_core::domain::{AttemptSummary, Status};
+use evaltrail_core::domain::{AttemptSummary, Status, clean_line};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -51,8 +51,8 @@ pub(super) fn note_reason(model: &Model, area: Rect, theme: &Theme, buffer: &mut
     reason_in_border(area, status, &reason, theme, buffer);
 }
 
-/// The reason of a row: why the case cannot be read, else what was decided, what to know beside the outcome, and why the
-/// case did not pass. Each text with its style.
+/// The reason of a row: why the case cannot be read, else what was decided, what to know beside the outcome, why the
+/// case did not pass, and whether the result is older than the criteria. Each text with its style.
 pub(super) fn reason_parts(
     model: &Model,
     case: CaseRef,
@@ -78,6 +78,10 @@ pub(super) fn reason_parts(
     if !remarks.is_empty() {
         remarks += "; ";
     }
+    let older = match model.older_result_text(case) {
+        text if text.is_empty() => text,
+        text => format!("  ({text})"),
+    };
     vec![
         (model.decided_text(case), note),
         (remarks, note),
@@ -85,6 +89,7 @@ pub(super) fn reason_parts(
             first_line(&reason_in_list(model, attempt)),
             theme.status(attempt.status),
         ),
+        (clean_line(&older).into_owned(), note),
     ]
 }
 
