@@ -8,19 +8,21 @@ use evaltrail::explorer::dialogs::metrics::MetricCatalog;
 use evaltrail::explorer::dialogs::rule::RuleLine;
 use evaltrail::explorer::dialogs::statistics::StatisticsTable;
 use evaltrail::explorer::{
-    CaseRef, EditDone, EditMsg, Effect, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunEffect,
-    RunTarget, SetLoaded, SetMsg, rescored, update,
+    ActiveWhatIf, CaseRef, EditDone, EditMsg, Effect, Model, Msg, OpenedSet, ResultEffect,
+    ResultMsg, RunEffect, RunTarget, SetLoaded, SetMsg, Theme, draw, rescored, update,
 };
 use evaltrail::explorer::{Proposal, ProposalLine};
 use evaltrail_core::domain::{
-    Attempt, AttemptKey, Content, Conversation, Criterion, EvalCase, Invocation, Status, ToolCall,
-    Trajectory, case_status,
+    Attempt, AttemptKey, Content, Conversation, Criterion, Decision, DecisionKind, EvalCase,
+    Invocation, Status, ToolCall, Trajectory, case_status, causes_of_worst_attempt,
 };
 use evaltrail_core::formats::adk::write_case;
 use evaltrail_core::formats::{PreviewLine, SetFile};
 use evaltrail_core::metrics::{Evidence, score_case};
 use evaltrail_engine::store::{FileAction, FileEdit};
 use evaltrail_engine::workspace::SetPath;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -376,6 +378,99 @@ fn written_what_if_stays_and_follows_undo() {
         Some("test_config.json"),
         "the results are those of the earlier criteria"
     );
+}
+
+/// The screen as text.
+fn screen_text(model: &Model) -> String {
+    let area = Rect::new(0, 0, model.size.0, model.size.1);
+    let mut buffer = Buffer::empty(area);
+    let theme = Theme::named("default", true).unwrap();
+    draw(model, &theme, &mut buffer);
+    buffer
+        .content
+        .chunks(usize::from(area.width))
+        .map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>() + "\n")
+        .collect()
+}
+
+/// Has an edit of the criteria made, as after its lines were confirmed.
+fn edit_criteria(model: &mut Model, words: &str) -> String {
+    let done = EditDone {
+        words: words.into(),
+        stands: true,
+        written: vec![(PathBuf::from("/w/test_config.json"), Some("{}".into()))],
+        at: Some(jiff::Timestamp::now()),
+        ..EditDone::default()
+    };
+    update(model, Msg::Edits(EditMsg::Made(done)));
+    model.notice.as_ref().unwrap().text.clone()
+}
+
+/// All listed results that are older than the criteria are scored again with one command, and say what they are before.
+#[test]
+fn outdated_results_are_scored_again() {
+    let mut model = model();
+    assert_eq!(press(&mut model, "m n"), [], "nothing was edited");
+    press(&mut model, "w m w m");
+    let change = model.view.what_if.as_ref().unwrap().change.clone();
+    let notice = edit_criteria(&mut model, &ActiveWhatIf::edit_text(&change));
+    assert!(
+        notice.contains("4 results are older than their criteria (m n"),
+        "{notice}"
+    );
+    assert!(
+        screen_text(&model).contains("m n score again"),
+        "{}",
+        screen_text(&model)
+    );
+    let effects = press(&mut model, "m n");
+    let Some(Effect::Run(RunEffect::Start(cases, RunTarget::Recorded(kept)))) = effects.first()
+    else {
+        panic!("{effects:?}")
+    };
+    assert_eq!((cases.len(), kept.len()), (4, 4));
+    assert!(
+        model.view.what_if.is_none(),
+        "the results will be those of the files"
+    );
+    assert_eq!(statuses(&model), [P, F, F, F]);
+    let text = screen_text(&model);
+    let row = text.lines().find(|line| line.contains("c3")).unwrap();
+    let (reason, older) = (
+        row.find("of 5 expected words"),
+        row.find("(test_config.json w"),
+    );
+    assert!(reason.is_some() && reason < older, "{row}");
+}
+
+/// A lowered threshold is no rule: the reason comes first, then that the result is older.
+#[test]
+fn relaxed_case_shows_its_reason_first() {
+    let mut model = model();
+    let case = CaseRef { set: 0, index: 3 };
+    let attempts = &model.view.outcomes.get(case).unwrap().attempts;
+    let causes = causes_of_worst_attempt(attempts).unwrap();
+    let decision = Decision {
+        file: model.view.sets[0].path.shown.clone(),
+        eval_id: "c3".into(),
+        finding: causes[0].describe(),
+        kind: Some(DecisionKind::Relax),
+        note: "response_match_score at 0.66".into(),
+        is_applied: true,
+        ..Decision::default()
+    };
+    let ticket = model.ticket();
+    model
+        .decisions
+        .change(ticket, |known| known.take(&[decision]));
+    let text = screen_text(&model);
+    let row = text.lines().find(|line| line.contains("c3")).unwrap();
+    let (reason, older) = (
+        row.find("of 5 expected words"),
+        row.find("(the criteria were"),
+    );
+    assert!(reason.is_some() && reason < older, "{row}");
+    assert!(!text.contains("ignored by rule"), "{text}");
 }
 
 #[test]

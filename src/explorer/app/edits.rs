@@ -8,11 +8,12 @@ use crate::explorer::commands::editing::SAVE;
 use crate::explorer::commands::hint;
 use crate::explorer::dialogs::drafts;
 use crate::explorer::prompts::confirm;
+use crate::explorer::running::rescore;
 use crate::explorer::screens::{chat, edit, queue};
 use crate::explorer::sets::{edited_cases, load};
 use crate::explorer::shared::case_list::EditedCase;
 use crate::explorer::shared::case_ref::CaseRef;
-use crate::explorer::shared::command_names::JUDGE_AGAIN;
+use crate::explorer::shared::command_names::SCORE_CHANGED;
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::effect::{EditEffect, Effect, SetEffect};
 use crate::explorer::shared::message::{EditDone, EditFailure};
@@ -70,13 +71,24 @@ pub(crate) fn edited(model: &mut Model, done: EditDone) -> Vec<Effect> {
         .map(|note| format!(" ({note})"))
         .or_else(|| hint(model, next).map(|words| format!("; {words}")))
         .unwrap_or_default();
-    if is_of_criteria && model.view.what_if.is_none() {
-        let again = JUDGE_AGAIN.key();
-        rest = format!("; earlier results keep their criteria ({again} scores a case again){rest}");
+    if is_of_criteria {
+        rest = format!("{}{rest}", outdated_text(model));
     }
     notices::notify(model, format!("{verb}{}{rest}", done.words), false);
     effects.push(Effect::Sets(SetEffect::Rediscover));
     effects
+}
+
+/// How many listed results are older than the criteria, with the key that scores them again.
+fn outdated_text(model: &Model) -> String {
+    let key = SCORE_CHANGED.key();
+    match rescore::outdated_cases(model).len() {
+        0 => String::new(),
+        1 => format!("; 1 result is older than its criteria ({key} score it again)"),
+        count => {
+            format!("; {count} results are older than their criteria ({key} score them again)")
+        }
+    }
 }
 
 /// Remembers which files of criteria or rules were edited, so that results of earlier runs say so. Returns whether one was.

@@ -374,6 +374,7 @@ pub static COMMANDS: &[&Command] = &[
     &COLUMNS,
     &RUN_TURN,
     &JUDGE_AGAIN,
+    &SCORE_CHANGED,
     &STATISTICS,
     &COVERAGE,
     &METRICS,

@@ -52,6 +52,10 @@ pub static JUDGE_AGAIN: CommandName = CommandName {
     name: "judge again",
     default_keys: &["m j"],
 };
+pub static SCORE_CHANGED: CommandName = CommandName {
+    name: "score by changed criteria",
+    default_keys: &["m n"],
+};
 pub static SCORE: CommandName = CommandName {
     name: "score",
     default_keys: &["s"],

@@ -21,6 +21,11 @@ struct EditedCriteria {
 }
 
 impl CriteriaEdits {
+    /// Whether no file was edited.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
     /// Adds an edit that was made or made again, or one that was undone if it does not stand. `text` is the new content; `None`
     /// for a deleted file.
     pub(crate) fn add(&mut self, path: PathBuf, text: Option<&str>, at: Timestamp, stands: bool) {

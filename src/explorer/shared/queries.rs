@@ -133,9 +133,14 @@ impl Model {
     /// The name of the file of criteria or rules that had another content in the run of a case's result. `None` while a
     /// what-if shows the results with other criteria.
     pub fn criteria_edited_since(&self, case: CaseRef) -> Option<String> {
-        if self.view.what_if.is_some() {
-            return None;
+        match self.view.what_if {
+            Some(_) => None,
+            None => self.criteria_edited(case),
         }
+    }
+
+    /// The same, also while a what-if is active.
+    pub(crate) fn criteria_edited(&self, case: CaseRef) -> Option<String> {
         let started = &self.view.outcomes.get(case)?.run.started;
         let started: Timestamp = started.parse().ok()?;
         let beside = self

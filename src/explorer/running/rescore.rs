@@ -1,0 +1,103 @@
+//! Scores recorded responses again whose criteria were changed since, without running an agent.
+
+use super::start;
+use crate::explorer::prompts::confirm;
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::command_names::SCORE_CHANGED;
+use crate::explorer::shared::effect::Effect;
+use crate::explorer::shared::enabled::{Enabled, can_run};
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::notices;
+use crate::explorer::shared::run_target::RunTarget;
+use crate::explorer::what_if;
+use evaltrail_core::domain::{DecisionKind, EndedAttempt, counted};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The listed cases with recorded responses whose results are older than their criteria.
+pub(crate) fn outdated_cases(model: &Model) -> Vec<CaseRef> {
+    if !may_be_outdated(model) {
+        return Vec::new();
+    }
+    let listed = model.view.browse.visible.iter().copied();
+    listed.filter(|case| is_outdated(model, *case)).collect()
+}
+
+/// Whether some result may be older than its criteria. Called for each frame, so that it looks at no case.
+fn may_be_outdated(model: &Model) -> bool {
+    !model.criteria_edits.is_empty() || model.decisions.has_any_of_kind(DecisionKind::Relax)
+}
+
+pub(crate) fn can_score_changed(model: &Model) -> Enabled {
+    can_run(model)?;
+    let none = "no criteria were changed since the results";
+    may_be_outdated(model).then_some(()).ok_or(none)
+}
+
+fn is_outdated(model: &Model, case: CaseRef) -> bool {
+    let is_recorded =
+        |attempt: &Arc<EndedAttempt>| attempt.actual_turns > 0 && attempt.turn.is_none();
+    let outcome = model.view.outcomes.get(case);
+    outcome.is_some_and(|outcome| outcome.attempts.iter().all(is_recorded))
+        && (model.criteria_edited(case).is_some() || model.relaxed_by(case).is_some())
+}
+
+/// Scores the listed cases again whose results are older than their criteria. If a judge is needed, asks first. A run has the
+/// same number of attempts for each case: of several numbers, the cases with the most frequent one are scored.
+pub(crate) fn score_changed(model: &mut Model) -> Vec<Effect> {
+    let all = outdated_cases(model);
+    let mut by_attempts: BTreeMap<usize, Vec<CaseRef>> = BTreeMap::new();
+    for case in &all {
+        let attempts = model.view.outcomes.get(*case).map(|one| one.attempts.len());
+        by_attempts
+            .entry(attempts.unwrap_or(0))
+            .or_default()
+            .push(*case);
+    }
+    let most = by_attempts.into_values().max_by_key(Vec::len);
+    let Some(cases) = most else {
+        let words = "no result of the listed cases is older than its criteria";
+        return notices::notify(model, words.into(), false);
+    };
+    let attempts = || {
+        let of = |case: &CaseRef| Some((*case, model.view.outcomes.get(*case)?));
+        let outcomes = cases.iter().filter_map(of);
+        outcomes
+            .flat_map(|(case, outcome)| outcome.attempts.iter().map(move |one| (case, one.clone())))
+    };
+    let judged = attempts()
+        .filter(|(_, attempt)| attempt.metrics.iter().any(|metric| metric.judged))
+        .count();
+    let kept: Vec<_> = attempts().collect();
+    let (count, left) = (cases.len(), all.len() - cases.len());
+    let run = start::start(model, cases, RunTarget::Recorded(Arc::new(kept)));
+    let mut effects = match (judged, &run[..]) {
+        (1.., [run]) => {
+            let title = format!("Score {} again?", counted(count, "case"));
+            let lines = vec![format!(
+                "{} are judged: a judge model answers what has no saved answer",
+                counted(judged, "attempt")
+            )];
+            return confirm::open(model, title, lines, run.clone());
+        }
+        _ => run,
+    };
+    // The results will be those of the criteria that were written.
+    if model
+        .view
+        .what_if
+        .as_ref()
+        .is_some_and(|what_if| what_if.is_written)
+    {
+        effects.extend(what_if::drop_what_if(model));
+    }
+    if left > 0 {
+        let words = format!(
+            "{} with another number of attempts are left; {} scores them",
+            counted(left, "case"),
+            SCORE_CHANGED.key()
+        );
+        effects.extend(notices::notify(model, words, false));
+    }
+    effects
+}
