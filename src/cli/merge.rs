@@ -14,7 +14,8 @@ use evaltrail_core::domain::{PlannedSet, RunState, clean_line, criteria_by_metri
 use evaltrail_core::formats::json::JsonLayout;
 use evaltrail_engine::history::{MergedRun, merge_shards};
 use evaltrail_engine::report::{
-    EarlierRuns, SummaryStyle, Verbosity, rerun_of_plan, run_summary, write_json_report,
+    EarlierRuns, NextCommands, SummaryStyle, Verbosity, rerun_of_plan, run_summary,
+    write_json_report,
 };
 use evaltrail_engine::runner::{RunIdentity, history_of};
 use evaltrail_engine::store::RunKey;
@@ -104,7 +105,7 @@ pub(super) fn merge(args: MergeArgs) -> anyhow::Result<Exit> {
         failed.extend(written.or_else(without_reader).context("--json").err());
     } else {
         let argument = workspace_argument(&workspace.root);
-        let command = rerun_of_plan(&state, &argument);
+        let command = rerun_of_plan(&state.plan, &argument);
         let other = if has_other_criteria(&workspace, &state) {
             OTHER_CRITERIA
         } else {
@@ -117,8 +118,11 @@ pub(super) fn merge(args: MergeArgs) -> anyhow::Result<Exit> {
                 verbosity: Verbosity::Normal,
                 lists_all: is_output_redirected(),
             },
-            &argument,
-            &(command + other),
+            NextCommands {
+                workspace: &argument,
+                rerun: &(command + other),
+                resume: None,
+            },
         ));
     }
     failed.iter().for_each(super::print_error);

@@ -1,18 +1,89 @@
-//! The command that runs the failures of a run again, as the run was started.
+//! The commands that run the failures of a run again, or continue it, as the run was started.
 
 use super::args::{CaseArgs, RunArgs};
 use evaltrail_core::domain::{StubMode, agent_without_secrets};
+use evaltrail_engine::config::ShardChoice;
 use evaltrail_engine::report::shell_word;
 
 /// The command. Its agent, criteria and options are those of the run `run_id`, which `--failed` names: the latest results of the
 /// files may be of other runs, and the run may have been a part of them. Secrets in the address of the agent are left out.
 pub(super) fn rerun_command(cases: &CaseArgs, run: Option<&RunArgs>, run_id: &str) -> String {
-    let mut words = vec![format!(
-        "evaltrail {}",
-        if run.is_some() { "run" } else { "score" }
-    )];
-    words.extend(cases.paths.iter().map(|path| argument(path)));
-    words.push(format!("--failed={}", shell_word(run_id)));
+    let command = if run.is_some() { "run" } else { "score" };
+    command_words(
+        command,
+        cases,
+        run,
+        vec![format!("--failed={}", shell_word(run_id))],
+    )
+}
+
+/// The command that continues the unfinished run `run_id`; `None` for a run whose results are uploaded, which machines share.
+/// The run has the selected cases; only a part of a larger run is selected again, because it is split from all of them.
+pub(super) fn resume_command(args: &RunArgs, run_id: &str) -> Option<String> {
+    let cases = &args.cases;
+    if cases.push.is_some() || cases.queue.is_some() {
+        return None;
+    }
+    let mut words = Vec::new();
+    match &cases.shard {
+        None => words.push(format!("--resume={}", shell_word(run_id))),
+        Some(shard) => {
+            words.push("--resume".into());
+            words.push(format!("--shard {}", shard_text(shard)));
+            words.extend(selecting_options(cases));
+        }
+    }
+    let mut command = command_words("run", cases, Some(args), words);
+    for to in &cases.report {
+        let file = shell_word(&to.file.display().to_string());
+        command += &format!(" --report {}={file}", to.format.name);
+    }
+    Some(command)
+}
+
+/// The options that select cases.
+fn selecting_options(cases: &CaseArgs) -> Vec<String> {
+    let failed = cases.failed.as_deref().map(|run| match run {
+        "" => "--failed".to_string(),
+        run => format!("--failed={}", shell_word(run)),
+    });
+    let filter =
+        (!cases.filter.is_empty()).then(|| format!("--filter {}", shell_word(&cases.filter)));
+    let ids = cases
+        .ids
+        .as_deref()
+        .map(|file| format!("--ids {}", argument(&file.display().to_string())));
+    let changed = cases.changed.then(|| "--changed".to_string());
+    [failed, changed, filter, ids]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn shard_text(shard: &ShardChoice) -> String {
+    match shard {
+        ShardChoice::Given(shard) => {
+            format!("{}/{}:{}", shard.number, shard.of, shard.by.name())
+        }
+        ShardChoice::Auto(by) => format!("auto:{}", by.name()),
+    }
+}
+
+/// The selected paths, as in a command.
+pub(super) fn case_paths(cases: &CaseArgs) -> String {
+    let words: Vec<String> = cases.paths.iter().map(|path| argument(path)).collect();
+    words.join(" ")
+}
+
+/// A command with these paths and options, those that select the run first.
+fn command_words(
+    command: &str,
+    cases: &CaseArgs,
+    run: Option<&RunArgs>,
+    selecting: Vec<String>,
+) -> String {
+    let mut words = vec![format!("evaltrail {command} {}", case_paths(cases))];
+    words.extend(selecting);
     let mut option = |name: &str, value: Option<String>| {
         words.extend(value.map(|value| format!("--{name} {}", argument(&value))));
     };
@@ -45,34 +116,43 @@ pub(super) fn rerun_command(cases: &CaseArgs, run: Option<&RunArgs>, run_id: &st
     option("judge", cases.judge.clone());
     option("samples", number(cases.samples));
     option("jobs", number(cases.jobs));
-    if let Some(run) = run {
-        option("repeat", number(run.repeat));
-        option("gate", run.gate.map(|gate| gate.name()));
-        option(
-            "timeout",
-            run.timeout.map(|time| format!("{}ms", time.as_millis())),
-        );
-        option("retries", number(run.retries));
-        option("rate", number(run.rate));
-        option("turn", number(run.turn));
-        run.tool_fault
-            .iter()
-            .for_each(|fault| option("tool-fault", Some(fault.describe())));
-        let mode = |mode: StubMode| {
-            StubMode::NAMES
-                .iter()
-                .find(|(_, one)| *one == mode)
-                .map(|(name, _)| *name)
-        };
-        words.extend(
-            run.stubs
-                .and_then(mode)
-                .map(|name| format!("--stubs={name}")),
-        );
-    }
+    words.extend(run.map(execution_options).into_iter().flatten());
     words.extend(cases.no_cache.then(|| "--no-cache".into()));
     words.extend(cases.trust.then(|| "--trust".into()));
     words.join(" ")
+}
+
+/// The options that only `run` has, except for those that name the agent.
+fn execution_options(run: &RunArgs) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut option = |name: &str, value: Option<String>| {
+        words.extend(value.map(|value| format!("--{name} {}", argument(&value))));
+    };
+    let number = |value: Option<u32>| value.map(|value| value.to_string());
+    option("repeat", number(run.repeat));
+    option("gate", run.gate.map(|gate| gate.name()));
+    option(
+        "timeout",
+        run.timeout.map(|time| format!("{}ms", time.as_millis())),
+    );
+    option("retries", number(run.retries));
+    option("rate", number(run.rate));
+    option("turn", number(run.turn));
+    run.tool_fault
+        .iter()
+        .for_each(|fault| option("tool-fault", Some(fault.describe())));
+    let mode = |mode: StubMode| {
+        StubMode::NAMES
+            .iter()
+            .find(|(_, one)| *one == mode)
+            .map(|(name, _)| *name)
+    };
+    words.extend(
+        run.stubs
+            .and_then(mode)
+            .map(|name| format!("--stubs={name}")),
+    );
+    words
 }
 
 /// A word that is not taken for an option.
@@ -163,6 +243,28 @@ mod tests {
             rerun(&line),
             "evaltrail score rows.jsonl --failed=1f0c9a7d32be --judge ollama/qwen3 --samples 3 --no-cache"
         );
+    }
+
+    #[test]
+    fn resume_repeats_options_and_names_run() {
+        let resume = |line: &[&str]| {
+            let matches = crate::cli::describe().get_matches_from(line);
+            let (_, arguments) = matches.subcommand().unwrap();
+            let args = RunArgs::from_arg_matches(arguments).unwrap();
+            resume_command(&args, "1f0c9a7d32be")
+        };
+        let line = "evaltrail run a b.json:x --failed --filter tool:x --repeat 3 --report json=r.json -j 2";
+        let words: Vec<&str> = line.split(' ').collect();
+        assert_eq!(
+            resume(&words).unwrap(),
+            "evaltrail run a b.json:x --resume=1f0c9a7d32be --jobs 2 --repeat 3 --report json=r.json"
+        );
+        let words = ["evaltrail", "run", ".", "--changed", "--shard", "2/3"];
+        assert_eq!(
+            resume(&words).unwrap(),
+            "evaltrail run . --resume --shard 2/3:slice --changed"
+        );
+        assert_eq!(resume(&["evaltrail", "run", ".", "--push", "runs"]), None);
     }
 
     #[test]

@@ -4,18 +4,22 @@ use super::args::{CaseArgs, RunArgs, ScoreArgs};
 use super::exit_code::{
     AllowedFailures, baseline, exit_of, failures_by_gate, is_counted_change, metrics_without_value,
 };
+use super::find_run::find_run;
 use super::live_run::run_to_completion;
 use super::malformed::print_malformed;
 use super::output::{print_line, print_note};
+use super::paths::workspace_argument;
 use super::push::{ShardClaim, claim_shard, join_queue, merged_runs};
-use super::rerun::rerun_command;
+use super::rerun::{case_paths, rerun_command, resume_command};
 use super::run_request::{of_shard, opened, options, request};
 use super::run_results::{check_report_files, record_answers, write_results};
+use super::select::only_planned_in;
 use super::uploader::{PeerRuns, Uploader};
 use super::{Exit, trust};
 use evaltrail_core::domain::{Gate, RunOptions, RunState, clean_line, counted};
 use evaltrail_engine::history::{Resume, ResumedRun, unfinished};
 use evaltrail_engine::process::Runtimes;
+use evaltrail_engine::report::{NextCommands, resume_of_plan};
 use evaltrail_engine::runner::{self, BaselineChange, PreparedRun, Request, Selection};
 use evaltrail_engine::workspace::Workspace;
 use std::collections::BTreeMap;
@@ -23,13 +27,20 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(super) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
-    let (workspace, selections) = opened(&args.cases, false)?;
-    run_selected(args, &workspace, selections)
+    let (workspace, mut selections) = opened(&args.cases, false)?;
+    let mut resume = args.resume.clone();
+    if let Some(named) = resume.as_mut().filter(|named| !named.is_empty()) {
+        let run = find_run(&workspace, named)?.state;
+        selections = only_planned_in(&run.plan, selections);
+        named.clone_from(&run.plan.run_id);
+    }
+    run_selected(args, resume, &workspace, selections)
 }
 
-/// Runs the selected cases.
+/// Runs the selected cases, or continues a run of them: the newest one if `resume` is empty, else the one with this id.
 pub(super) fn run_selected(
     args: &RunArgs,
+    resume: Option<String>,
     workspace: &Workspace,
     selections: Vec<Selection>,
 ) -> anyhow::Result<Exit> {
@@ -50,7 +61,7 @@ pub(super) fn run_selected(
     }
     let how = RunMode {
         run: Some(args),
-        resume: args.resume,
+        resume,
         record: args.record.clone(),
         record_tools: args.record_tools,
         agent: args.agent.clone(),
@@ -83,7 +94,8 @@ pub(super) fn score(args: ScoreArgs) -> anyhow::Result<Exit> {
 struct RunMode<'a> {
     /// The arguments of `run`.
     run: Option<&'a RunArgs>,
-    resume: bool,
+    /// The id of the run to resume; empty for the newest one of the cases.
+    resume: Option<String>,
     record: Option<PathBuf>,
     record_tools: bool,
     agent: Option<String>,
@@ -156,7 +168,8 @@ fn execute_run(
     let baseline = baseline(cases, prepared.plan.options.turn, workspace)?;
     let resumed = match how
         .resume
-        .then(|| resumed(workspace, &prepared))
+        .as_deref()
+        .map(|named| resumed(cases, workspace, &prepared, named))
         .transpose()
     {
         Ok(resumed) => resumed.flatten(),
@@ -177,8 +190,7 @@ fn execute_run(
         &workspace.root,
     )?;
     // That of the part that this machine ran: a merged run is not stored here.
-    let rerun = rerun_command(cases, how.run, &state.plan.run_id);
-    let unavailable = state.unavailable.clone();
+    let (run_id, unavailable) = (state.plan.run_id.clone(), state.unavailable.clone());
     let merged = uploader
         .map(|uploader| uploaded(*uploader, cases, &state, interrupted, &workspace.root))
         .transpose()
@@ -190,13 +202,7 @@ fn execute_run(
     let change = baseline
         .as_ref()
         .map(|baseline| runner::compared_with(baseline, &state, &rule, &workspace.root));
-    let all_written = write_results(
-        cases,
-        how.record.as_deref(),
-        (&state, workspace),
-        change.as_ref(),
-        &rerun,
-    )?;
+    let all_written = write_ended(cases, &how, (&state, workspace), change.as_ref(), &run_id)?;
     if how.record_tools {
         record_answers(&state, workspace)?;
     }
@@ -206,6 +212,24 @@ fn execute_run(
         Exit::Success | Exit::Failures if !all_written || !all_uploaded => Ok(Exit::UsageError),
         exit => Ok(exit),
     }
+}
+
+/// Writes the results of a run, with the commands that usually follow the run `run_id`. Returns whether all were written.
+fn write_ended(
+    cases: &CaseArgs,
+    how: &RunMode,
+    ended: (&RunState, &Workspace),
+    change: Option<&BaselineChange>,
+    run_id: &str,
+) -> anyhow::Result<bool> {
+    let rerun = rerun_command(cases, how.run, run_id);
+    let resume = how.run.and_then(|args| resume_command(args, run_id));
+    let next = NextCommands {
+        workspace: &workspace_argument(&ended.1.root),
+        rerun: &rerun,
+        resume: resume.as_deref(),
+    };
+    write_results(cases, how.record.as_deref(), ended, change, next)
 }
 
 /// Runs what was prepared. Returns the state at the end, and whether the run was interrupted.
@@ -346,23 +370,41 @@ fn uploaded(
     Ok(merged)
 }
 
-/// The unfinished run to resume, if there is one. Errors: it cannot be resumed with this request.
-fn resumed(workspace: &Workspace, prepared: &PreparedRun) -> Result<Option<ResumedRun>, Exit> {
-    match unfinished(&runner::history_of(workspace), &prepared.plan) {
+/// The unfinished run to resume, if there is one: the one with the id `named`, or the newest one if that is empty. Errors: it
+/// cannot be resumed with this request.
+fn resumed(
+    cases: &CaseArgs,
+    workspace: &Workspace,
+    prepared: &PreparedRun,
+    named: &str,
+) -> Result<Option<ResumedRun>, Exit> {
+    let named = Some(named).filter(|named| !named.is_empty());
+    match unfinished(&runner::history_of(workspace), &prepared.plan, named) {
         Resume::None(near) => {
             near.into_iter()
                 .for_each(|why| print_note(&clean_line(&why)));
+            if let Some(run_id) = named {
+                print_note(&format!(
+                    "error: run {run_id} has nothing to resume: it is finished, or its cases are not those of this selection"
+                ));
+                return Err(Exit::UsageError);
+            }
             print_note("there is no unfinished run of this selection; starting a new run");
             Ok(None)
         }
-        Resume::Differs(run_id, differences) => {
+        Resume::Differs(stored, differences) => {
             print_note(&format!(
-                "run {run_id} is unfinished, but was started with different settings:"
+                "run {} is unfinished, but was started with different settings:",
+                stored.run_id
             ));
             differences
                 .iter()
                 .for_each(|difference| print_note(&format!("  {}", clean_line(difference))));
-            print_note("use the same settings to resume it, or omit --resume to start a new run");
+            print_note(&format!(
+                "resume:  {}",
+                resume_of_plan(&stored, &case_paths(cases))
+            ));
+            print_note("or omit --resume to start a new run");
             Err(Exit::UsageError)
         }
         Resume::Taken(run_id) => {

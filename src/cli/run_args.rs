@@ -187,9 +187,9 @@ pub(super) struct RunArgs {
     /// Run only this turn of each case, after the expected turns before it
     #[arg(long, value_name = "K", help_heading = CASES, hide_short_help = true)]
     pub(super) turn: Option<u32>,
-    /// Resume the newest unfinished run of this selection
-    #[arg(long, conflicts_with_all = ["push", "queue"], help_heading = EXECUTION)]
-    pub(super) resume: bool,
+    /// Resume the newest unfinished run of this selection, or the cases of RUN
+    #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["push", "queue"], help_heading = EXECUTION)]
+    pub(super) resume: Option<String>,
     /// Run cases again when they, the criteria or the agent's files change; asks before long or paid runs
     #[arg(long, conflicts_with_all = ["json", "resume", "record", "github", "filter", "ids", "shard", "push", "queue"], help_heading = EXECUTION)]
     pub(super) watch: bool,

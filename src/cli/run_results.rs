@@ -3,7 +3,6 @@
 use super::addresses::{can_write_output, fill_result};
 use super::args::{CaseArgs, ReportTo};
 use super::output::{json_output, print_line, print_note};
-use super::paths::workspace_argument;
 use super::write::make_asking;
 use super::{github, print_error};
 use anyhow::Context;
@@ -11,7 +10,7 @@ use evaltrail_core::domain::RunState;
 use evaltrail_core::formats::json::JsonLayout;
 use evaltrail_core::formats::recording::recording_line;
 use evaltrail_engine::history::RunTrends;
-use evaltrail_engine::report::{EarlierRuns, run_summary, write_json_report};
+use evaltrail_engine::report::{EarlierRuns, NextCommands, run_summary, write_json_report};
 use evaltrail_engine::runner::{self, BaselineChange};
 use evaltrail_engine::workspace::Workspace;
 use std::path::Path;
@@ -32,7 +31,7 @@ pub(super) fn write_results(
     record: Option<&Path>,
     (state, workspace): (&RunState, &Workspace),
     change: Option<&BaselineChange>,
-    rerun: &str,
+    next: NextCommands<'_>,
 ) -> anyhow::Result<bool> {
     let redacted = match cases
         .redact
@@ -42,12 +41,7 @@ pub(super) fn write_results(
         Ok(redacted) => redacted,
         Err(error) => {
             print_error(&anyhow::anyhow!("--redact: {error}; no report was written"));
-            let summary = run_summary(
-                state,
-                cases.style(),
-                &workspace_argument(&workspace.root),
-                rerun,
-            );
+            let summary = run_summary(state, cases.style(), next);
             print_line(&runner::redacted_text(workspace, &state.plan, &summary));
             return Ok(false);
         }
@@ -66,7 +60,7 @@ pub(super) fn write_results(
         trends: trends.as_ref(),
         baseline: compared.as_deref(),
     };
-    let all_written = finish(cases, record, (shown, &workspace.root), earlier, rerun)?;
+    let all_written = finish(cases, record, shown, earlier, next)?;
     if cases.github {
         github::write(shown, &state.plan, &workspace.root, cases.json);
     }
@@ -85,13 +79,13 @@ pub(super) fn trends_for_reports(
 }
 
 /// Writes the reports, the recording and the summary, independently of each other. Returns `false` if a file could not
-/// be written. `rerun` is the command that runs the failures again.
+/// be written.
 fn finish(
     args: &CaseArgs,
     record: Option<&Path>,
-    (state, root): (&RunState, &Path),
+    state: &RunState,
     earlier: EarlierRuns<'_>,
-    rerun: &str,
+    next: NextCommands<'_>,
 ) -> anyhow::Result<bool> {
     let mut failed = write_reports(&args.report, args.pretty, state, earlier);
     if let Some(file) = record {
@@ -116,12 +110,7 @@ fn finish(
     } else if !state.unavailable.is_empty() && state.totals.ended() == 0 {
         // The errors of the agents are all that is to be said.
     } else {
-        print_line(&run_summary(
-            state,
-            args.style(),
-            &workspace_argument(root),
-            rerun,
-        ));
+        print_line(&run_summary(state, args.style(), next));
     }
     failed.iter().for_each(print_error);
     Ok(failed.is_empty())

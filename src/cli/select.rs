@@ -1,7 +1,7 @@
 //! The cases that `--failed` and `--changed` select.
 
 use super::output::print_note;
-use evaltrail_core::domain::{CaseKey, InMemory, RunState, Status};
+use evaltrail_core::domain::{CaseKey, InMemory, PlannedCase, RunPlan, RunState, Status};
 use evaltrail_core::formats::SetFile;
 use evaltrail_engine::history::{CaseResult, PastResults, case_results};
 use evaltrail_engine::runner::{self, Selection};
@@ -103,6 +103,26 @@ pub(super) fn only_failed_in(run: &RunState, selections: Vec<Selection>) -> Vec<
             cases: Some(failed.map(key).collect()),
             ..selection
         }
+    });
+    narrowed.collect()
+}
+
+/// Selects the cases of a run.
+pub(super) fn only_planned_in(plan: &RunPlan, selections: Vec<Selection>) -> Vec<Selection> {
+    let narrowed = selections.into_iter().filter_map(|selection| {
+        let set = plan
+            .sets
+            .iter()
+            .position(|set| set.path == selection.set.path)?;
+        let of_set = plan.cases.iter().filter(|case| case.set == set);
+        let key = |case: PlannedCase<'_>| CaseKey {
+            eval_id: case.eval_id.into_owned(),
+            content: case.content.into_owned(),
+        };
+        Some(Selection {
+            cases: Some(of_set.map(key).collect()),
+            ..selection
+        })
     });
     narrowed.collect()
 }

@@ -146,7 +146,7 @@ impl RepeatedRuns {
 
     fn run_again(&mut self, args: &RunArgs, workspace: &Workspace, selections: Vec<Selection>) {
         let began = unix_now();
-        match run_selected(args, workspace, selections) {
+        match run_selected(args, None, workspace, selections) {
             Ok(ended) => self.exit = ended,
             Err(error) => print_error(&error),
         }

@@ -462,6 +462,66 @@ fn a_run_stops_after_the_first_failures() {
     );
 }
 
+/// The end of an unfinished run has the command that continues it. A request with other options, which cannot, is answered
+/// with the command of the run.
+#[test]
+fn unfinished_run_prints_resume_command() {
+    let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
+    let cases = (0..6).map(|n| case(&format!("c{n}"), &format!("fine {n}"), "no"));
+    write_set(work.path(), "s", cases.collect());
+    write_set(work.path(), "t", vec![case("other", "fine t", "ok")]);
+    let agent = server.agent();
+    let run = |args: &[&str]| {
+        let mut command = evaltrail(work.path());
+        output(command.current_dir(work.path()).args(args))
+    };
+    let set = "s.evalset.json:c1,c2,c3,c4";
+    let stopped = run(&[
+        "run",
+        set,
+        "--agent",
+        &agent,
+        "-j",
+        "1",
+        "--metric",
+        "bleu",
+        "--fail-fast",
+    ]);
+    let printed = both(&stopped);
+    let resume = printed
+        .lines()
+        .find_map(|line| line.strip_prefix("resume:  evaltrail "));
+    let resume = resume.unwrap_or_else(|| panic!("{printed}")).to_string();
+    assert!(resume.contains("--resume="), "{resume}");
+    let refused = both(&run(&[
+        "run", set, "--agent", &agent, "--resume", "--repeat", "2",
+    ]));
+    let of_run = refused
+        .lines()
+        .find_map(|line| line.strip_prefix("resume:  evaltrail "));
+    let of_run = of_run.unwrap_or_else(|| panic!("{refused}"));
+    assert!(of_run.contains("--metric bleu"), "{refused}");
+    for command in [of_run, &resume] {
+        let args: Vec<&str> = command
+            .split(' ')
+            .map(|word| word.trim_matches('\''))
+            .collect();
+        let resumed = both(&run(&args));
+        let is_done = resumed.contains("nothing to resume");
+        assert!(
+            is_done || resumed.contains("resuming run"),
+            "{command}: {resumed}"
+        );
+    }
+    let seen = server.seen.lock().unwrap();
+    assert_eq!(seen.runs.len(), 4, "{:?}", seen.runs);
+    assert!(
+        seen.runs.values().all(|count| *count == 1),
+        "{:?}",
+        seen.runs
+    );
+}
+
 #[test]
 fn failed_and_repeat_and_selection() {
     let (work, server) = (tempfile::tempdir().unwrap(), Double::start());

@@ -322,6 +322,7 @@ pub static COMMANDS: &[&Command] = &[
     &CANCEL,
     &PAUSE,
     &CANCEL_ALL,
+    &RESUME,
     &FILTER,
     &CAUSES,
     &TRIAGE,

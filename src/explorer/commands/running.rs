@@ -117,6 +117,19 @@ pub static CANCEL_ALL: Command = Command {
     ..BASE
 };
 
+pub static RESUME: Command = Command {
+    id: &CommandName {
+        name: "resume",
+        default_keys: &["Z"],
+    },
+    help: "continue the unfinished run: what has no result is run, with the same options",
+    hint: Some("resume"),
+    contexts: &[Context::Browse, Context::Run, Context::Runs],
+    enabled: start::can_resume,
+    run: start::resume,
+    ..BASE
+};
+
 pub static WATCH: Command = Command {
     id: &CommandName {
         name: "show run",

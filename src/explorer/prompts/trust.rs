@@ -205,7 +205,8 @@ impl Dialog for TrustDialog {
         match &mut self.then {
             AfterConsent::Run(cases, against) => {
                 against.follow(new);
-                follow_all(cases, new)
+                // A run that is continued has its own cases.
+                follow_all(cases, new) || matches!(against, RunTarget::Resume(_))
             }
             AfterConsent::Chat { .. } => true,
         }

@@ -6,6 +6,7 @@ use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::command_names::SCORE;
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::effect::{Effect, RunEffect};
+use crate::explorer::shared::enabled::{Enabled, run_in_progress};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
 use crate::explorer::shared::run_target::{RunOverrides, RunTarget};
@@ -342,6 +343,56 @@ pub(crate) fn against_of(model: &Model, cases: &[CaseRef]) -> RunTarget {
     } else {
         RunTarget::Agent
     }
+}
+
+/// The unfinished run that [`resume`] continues: the one under the cursor of the list of runs, on the run screen the one that
+/// ended, else the past run that is open.
+fn run_to_resume(model: &Model) -> Result<String, &'static str> {
+    const FINISHED: &str = "every attempt of the run has a result";
+    if model.run.as_ref().is_some_and(|run| run.is_live()) {
+        return Err(run_in_progress());
+    }
+    if model.is_run_file {
+        return Err("this run is from a file");
+    }
+    if model.is_on(Context::Run) {
+        let run = model.run.as_ref().ok_or("there is no run here")?;
+        let is_unfinished = run.count_outstanding() > 0;
+        return match is_unfinished {
+            true if run.finished.is_empty() => {
+                Err("the run has no result, so it is not recorded; run the cases again")
+            }
+            true => Ok(run.plan.run_id.clone()),
+            false => Err(FINISHED),
+        };
+    }
+    let opened = model.opened_run.as_ref().map(|opened| &opened.run.id);
+    let history = model.runs.history.as_ref();
+    let summary = match opened {
+        _ if model.is_on(Context::Runs) => model.runs.selected(),
+        Some(id) => history.and_then(|history| history.runs.iter().find(|run| run.run_id == *id)),
+        None => return Err("no past run is open"),
+    };
+    let summary = summary.ok_or("there is no run here")?;
+    match () {
+        () if !summary.is_ours() => Err("only your own runs can be resumed"),
+        () if summary.is_finished() => Err(FINISHED),
+        () if summary.shard.is_some() => {
+            Err("it is one shard of a run, which only the command line resumes")
+        }
+        () => Ok(summary.run_id.clone()),
+    }
+}
+
+pub(crate) fn can_resume(model: &Model) -> Enabled {
+    run_to_resume(model).map(|_| ())
+}
+
+/// Continues the unfinished run that the screen shows.
+pub(crate) fn resume(model: &mut Model) -> Vec<Effect> {
+    let run_id = run_to_resume(model).ok();
+    let start = |run_id| Effect::Run(RunEffect::Start(Vec::new(), RunTarget::Resume(run_id)));
+    run_id.map(start).into_iter().collect()
 }
 
 /// Runs these cases, if there are any.

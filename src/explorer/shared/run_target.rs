@@ -16,6 +16,8 @@ pub enum RunTarget {
     Turn(u32),
     /// The agent's responses that are saved in the file.
     Saved,
+    /// What the unfinished run with this id is against, which is continued with its own cases.
+    Resume(String),
     /// Attempts of earlier runs, to be judged again: the same number of attempts for each case, in order.
     Recorded(Arc<Vec<(CaseRef, Arc<EndedAttempt>)>>),
 }

@@ -26,12 +26,16 @@ impl EffectExecutor {
         self.workers.spawn(async move {
             let root = context.workspace.root.clone();
             let started = tokio::task::spawn_blocking(move || {
-                let prepared = prepare(&context, cases, allowed, against, app_folders.as_ref())?;
-                let left_out = left_out(&prepared);
-                let run = runner::start(prepared, None, &root);
+                let permitted = prepare(&context, cases, allowed, against, app_folders.as_ref())?;
+                let left_out = left_out(&permitted.prepared);
+                let run = runner::start(permitted.prepared, permitted.resumed, &root);
                 let removed = runner::remove_old(&context.workspace);
                 let left_out = left_out.map(|words| Msg::Run(RunMsg::LeftOut(words)));
-                Ok((run, [removed.map(Msg::Notice), left_out]))
+                let remarks = permitted.remarks.into_iter().map(Msg::Notice).map(Some);
+                let notices: Vec<_> = remarks
+                    .chain([removed.map(Msg::Notice), left_out])
+                    .collect();
+                Ok((run, notices))
             })
             .await;
             let arrivals = match started {

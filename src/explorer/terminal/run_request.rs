@@ -6,11 +6,14 @@ use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::configured_run::ConfiguredRun;
 use crate::explorer::shared::message::RunMsg;
 use crate::explorer::shared::run_target::{RunOverrides, RunTarget};
-use evaltrail_core::domain::{CaseKey, EndedAttempt, JudgeSpec, RunOptions, StubMode, score_text};
+use evaltrail_core::domain::{
+    CaseKey, EndedAttempt, JudgeSpec, RunOptions, StubMode, counted, score_text,
+};
 use evaltrail_core::formats::SetFile;
 use evaltrail_engine::config::CRITERIA_FILE;
+use evaltrail_engine::history::{Resume, ResumedRun, plan_of_run, unfinished};
 use evaltrail_engine::runner::{
-    self, DotenvKeyQuestion, PreparedRun, Request, Selection, TrustQuestion,
+    self, DotenvKeyQuestion, PreparedRun, Request, Selection, TrustQuestion, history_of,
 };
 use evaltrail_engine::store::{AppFolders, Trust};
 use evaltrail_engine::workspace::{CriteriaSource, SetPath, Workspace, agent_for, criteria_for};
@@ -46,15 +49,27 @@ pub(super) struct GivenConsents {
     pub(super) declined: BTreeSet<String>,
 }
 
+/// A run that may start, and the unfinished run that it continues.
+pub(super) struct PermittedRun {
+    pub(super) prepared: PreparedRun,
+    pub(super) resumed: Option<ResumedRun>,
+    /// What to say about the continued run.
+    pub(super) remarks: Vec<String>,
+}
+
 pub(super) fn prepare(
     context: &TaskContext,
     cases: Vec<ChosenCase>,
     allowed: GivenConsents,
     against: RunTarget,
     app_folders: Option<&AppFolders>,
-) -> Result<PreparedRun, RunMsg> {
-    let request = request(context, &cases, &against).map_err(RunMsg::Refused)?;
+) -> Result<PermittedRun, RunMsg> {
     let refused = |why: String| RunMsg::Refused(why);
+    let request = match &against {
+        RunTarget::Resume(run_id) => request_of_unfinished(context, run_id),
+        against => request(context, &cases, against),
+    }
+    .map_err(refused)?;
     let mut prepared = runner::prepare(&context.workspace, &request, &runner::RunIdentity::now())
         .map_err(|error| refused(error.0))?;
     if prepared.plan.cases.is_empty()
@@ -62,7 +77,9 @@ pub(super) fn prepare(
     {
         return Err(refused(format!("{file}: {why}")));
     }
-    let agent = request.agent.as_deref();
+    // Whoever named the agent of a run that is continued is not here now.
+    let is_resumed = matches!(against, RunTarget::Resume(_));
+    let agent = request.agent.as_deref().filter(|_| !is_resumed);
     match open_questions(
         &context.workspace,
         &mut prepared,
@@ -72,10 +89,55 @@ pub(super) fn prepare(
     )
     .map_err(refused)?
     {
-        questions if questions.is_empty() => Ok(prepared),
+        questions if questions.is_empty() => match &against {
+            RunTarget::Resume(run_id) => resumed(context, run_id, prepared).map_err(refused),
+            _ => Ok(PermittedRun {
+                prepared,
+                resumed: None,
+                remarks: Vec::new(),
+            }),
+        },
         questions => {
             let cases = cases.iter().map(|(case, _)| *case).collect();
             Err(RunMsg::AskTrust(cases, questions, against))
+        }
+    }
+}
+
+/// The request that was made for an unfinished run. The error is a message.
+fn request_of_unfinished(context: &TaskContext, run_id: &str) -> Result<Request, String> {
+    plan_of_run(&history_of(&context.workspace), run_id)
+        .and_then(|plan| runner::resumed_request(&context.workspace, &plan, &context.sets))
+        .map_err(|why| format!("run {run_id} cannot be resumed: {why}"))
+}
+
+/// The unfinished run, with what was prepared to continue it. Errors: its results would differ, in words.
+fn resumed(
+    context: &TaskContext,
+    run_id: &str,
+    prepared: PreparedRun,
+) -> Result<PermittedRun, String> {
+    let named = |why: &str| Err(format!("run {run_id} cannot be resumed: {why}"));
+    if let Some((file, why)) = prepared.problems.first() {
+        return named(&format!("{file}: {why}"));
+    }
+    let history = history_of(&context.workspace);
+    match unfinished(&history, &prepared.plan, Some(run_id)) {
+        Resume::None(why) => named(&why.unwrap_or_else(|| "it is finished".into())),
+        Resume::Differs(_, differences) => {
+            named(&format!("this changed since: {}", differences.join("; ")))
+        }
+        Resume::Taken(_) => named("another evaltrail process is writing it"),
+        Resume::Run(run, differences) => {
+            let damaged = (run.damaged > 0).then(|| {
+                let attempts = counted(run.damaged, "attempt");
+                format!("{attempts} of its journal cannot be read, and will be run again")
+            });
+            Ok(PermittedRun {
+                prepared,
+                resumed: Some(*run),
+                remarks: differences.into_iter().chain(damaged).collect(),
+            })
         }
     }
 }

@@ -127,7 +127,8 @@ pub use query::{Filterable, Query, QueryError, Subject};
 pub use rubric::{RESPONSE_RUBRICS, RUBRIC_KINDS, Rubric};
 pub use rubric_score::RubricScore;
 pub use run::{
-    CancelReason, CaseKey, PlannedSet, Progress, RunEvent, RunOptions, RunPlan, UnavailableAgent,
+    CancelReason, CaseKey, PlannedSet, Progress, RequestedOptions, RunEvent, RunOptions, RunPlan,
+    UnavailableAgent,
 };
 pub use run_ref::{RunBy, RunRef};
 pub use run_state::{CaseTally, GateCounts, InFlight, RunState, Totals};

@@ -218,6 +218,30 @@ pub struct RunOptions {
     /// The ids of the runs from which this one was merged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<String>,
+    /// When the run was resumed, each time, in RFC 3339.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resumed: Vec<String>,
+    /// What was requested for the run that its plan does not show otherwise, so that it can be requested again.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub requested: RequestedOptions,
+}
+
+/// The options of a request that override the configuration. Without secrets.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RequestedOptions {
+    /// The agent, as a name or address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The names of further environment variables that are passed to agents.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<String>,
+    /// The path of a file of criteria, relative to the workspace if it is inside it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config: Option<String>,
+    /// Further metrics, with their default options.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<String>,
 }
 
 fn turn_memory_mb() -> u32 {
@@ -238,6 +262,8 @@ impl Default for RunOptions {
             shard: None,
             job: None,
             merged: Vec::new(),
+            resumed: Vec::new(),
+            requested: RequestedOptions::default(),
         }
     }
 }

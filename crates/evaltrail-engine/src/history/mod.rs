@@ -53,7 +53,7 @@ pub use past_run::{PastRun, PastSet};
 pub use predecessor::predecessor;
 pub use pushed::{DoneCases, PushedShards, ShardProgress, done_by_earlier_runs, pushed_shards};
 pub use recorded::recorded_results;
-pub use resume::{Resume, ResumedRun, unfinished};
+pub use resume::{Resume, ResumedRun, plan_of_run, unfinished};
 pub use retention::{RunLimits, remove_old_runs};
 pub use run_summary::{MetricMean, RunSource, RunSummary, SetCount, SetResults};
 pub use series::{ListedSet, RunTrends, Series, SeriesPoint, collect_series};

@@ -1,7 +1,7 @@
 //! Finds the unfinished run that a request resumes, and what differs between the two.
 
 use super::index::History;
-use super::run_summary::RunSource;
+use super::run_summary::{RunSource, RunSummary};
 use crate::store::{JournalError, LoadedRun, RunFolder, load_plan};
 use evaltrail_core::domain::{
     PlannedCase, PlannedSet, RunEvent, RunOptions, RunPlan, RunState, criteria_by_metric,
@@ -17,7 +17,7 @@ pub enum Resume {
     None(Option<String>),
     /// The newest unfinished run has these cases, but its results would differ from those of this request: the run, and
     /// the differences.
-    Differs(String, Vec<String>),
+    Differs(Box<RunPlan>, Vec<String>),
     /// Another process is writing this run.
     Taken(String),
     /// The run to resume with the plan of the request, and the differences that do not affect results.
@@ -35,11 +35,14 @@ pub struct ResumedRun {
     pub damaged: usize,
 }
 
-/// Finds the newest unfinished run of the cases of a plan. Criteria, judge, agents and limits are those of the plan,
+/// Finds the newest unfinished run of the cases of a plan, or the one with the id `named`. Criteria, judge, agents and limits are those of the plan,
 /// for which permissions were checked; only the attempts that ended are taken from the run. Foreign runs are ignored.
-pub fn unfinished(history: &History, plan: &RunPlan) -> Resume {
+pub fn unfinished(history: &History, plan: &RunPlan, named: Option<&str>) -> Resume {
     let mut near = None;
-    for summary in history.ours().filter(|summary| !summary.is_finished()) {
+    let is_meant = |summary: &&RunSummary| {
+        !summary.is_finished() && named.is_none_or(|run_id| summary.run_id == run_id)
+    };
+    for summary in history.ours().filter(is_meant) {
         let RunSource::Evaltrail { sets, .. } = &summary.source else {
             continue;
         };
@@ -61,7 +64,7 @@ pub fn unfinished(history: &History, plan: &RunPlan) -> Resume {
         }
         let decisive = decisive_differences(&stored.plan, plan);
         if !decisive.is_empty() {
-            return Resume::Differs(summary.run_id.clone(), decisive);
+            return Resume::Differs(Box::new(stored.plan), decisive);
         }
         match reopened(&summary.path, history, plan) {
             Ok(Some(run)) => {
@@ -74,6 +77,18 @@ pub fn unfinished(history: &History, plan: &RunPlan) -> Resume {
         }
     }
     Resume::None(near)
+}
+
+/// The plan of one of this user's runs. The error is a message.
+pub fn plan_of_run(history: &History, run_id: &str) -> Result<RunPlan, String> {
+    let summary = history.ours().find(|summary| summary.run_id == run_id);
+    let summary = summary.ok_or("it is not there any more")?;
+    let stored = load_plan(&summary.path, history.key.as_ref());
+    let stored = stored.map_err(|error| error.to_string())?;
+    match stored.is_signed {
+        true => Ok(stored.plan),
+        false => Err("it is foreign (it is not signed with your key)".into()),
+    }
 }
 
 fn reopened(

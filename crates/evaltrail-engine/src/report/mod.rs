@@ -37,8 +37,8 @@ pub use markdown::REPORT as MARKDOWN;
 pub use markdown_cell::cell as markdown_cell;
 pub use open_command::shell_word;
 pub use paint::Paint;
-pub use rerun::rerun_of_plan;
-pub use summary::{SummaryStyle, Verbosity, run_summary};
+pub use rerun::{rerun_of_plan, resume_of_plan};
+pub use summary::{NextCommands, SummaryStyle, Verbosity, run_summary};
 pub use turns::turn_lines;
 
 /// The formats of reports, in the order of the help.

@@ -1,36 +1,56 @@
-//! The command that runs the failures of a run again, where only the plan of the run is known.
+//! The commands that run the failures of a run again, or continue it, where only the plan of the run is known.
 
 use crate::config::is_agent_address;
-use evaltrail_core::domain::{AgentSpec, Gate, RunState, StubMode, clean_line};
+use evaltrail_core::domain::{AgentSpec, Gate, RunPlan, StubMode, clean_line};
 use std::collections::BTreeSet;
 
-/// The command for `workspace`, which is named as in commands.
-pub fn rerun_of_plan(state: &RunState, workspace: &str) -> String {
-    let is_scored = state
-        .plan
-        .sets
-        .iter()
-        .all(|set| set.agent == AgentSpec::Saved);
+/// The command that runs the failures of a run again, for `workspace`, which is named as in commands.
+pub fn rerun_of_plan(plan: &RunPlan, workspace: &str) -> String {
+    command_of_plan(plan, workspace, "failed")
+}
+
+/// The command that continues an unfinished run, for the paths of its cases as in commands.
+pub fn resume_of_plan(plan: &RunPlan, paths: &str) -> String {
+    command_of_plan(plan, paths, "resume") + &requested_options(plan)
+}
+
+/// The command with the options of a run; `option` names the run.
+fn command_of_plan(plan: &RunPlan, workspace: &str, option: &str) -> String {
+    let is_scored = plan.sets.iter().all(|set| set.agent == AgentSpec::Saved);
     let command = if is_scored { "score" } else { "run" };
-    let run = super::shell_word(&state.plan.run_id);
-    let options = &state.plan.options;
+    let run = super::shell_word(&plan.run_id);
+    let options = &plan.options;
     // `score` evaluates each case once.
     let repeat =
         (!is_scored && options.repeat > 1).then(|| format!(" --repeat {}", options.repeat));
     let gate = (!is_scored && options.gate != Gate::All)
         .then(|| format!(" --gate {}", options.gate.name()));
     let (repeat, gate) = (repeat.unwrap_or_default(), gate.unwrap_or_default());
-    let (agent, judge, tools) = (
-        agent_option(state),
-        judge_options(state),
-        tools_options(state),
-    );
-    format!("evaltrail {command} {workspace} --failed={run}{repeat}{gate}{agent}{judge}{tools}")
+    let (agent, judge, tools) = (agent_option(plan), judge_options(plan), tools_options(plan));
+    format!("evaltrail {command} {workspace} --{option}={run}{repeat}{gate}{agent}{judge}{tools}")
+}
+
+/// The options that only the request shows, and the turn.
+fn requested_options(plan: &RunPlan) -> String {
+    let requested = &plan.options.requested;
+    let word = |text: &str| super::shell_word(&clean_line(text));
+    let env = requested
+        .env
+        .iter()
+        .map(|name| format!(" --env {}", word(name)));
+    let config = requested
+        .config
+        .as_deref()
+        .map(|file| format!(" --config {}", word(file)));
+    let metrics = requested.metrics.join(",");
+    let metrics = (!metrics.is_empty()).then(|| format!(" --metric {}", word(&metrics)));
+    let turn = plan.options.turn.map(|turn| format!(" --turn {turn}"));
+    env.chain(config).chain(metrics).chain(turn).collect()
 }
 
 /// The options for the judge, if it was not left to the criteria.
-fn judge_options(state: &RunState) -> String {
-    let judge = &state.plan.judge;
+fn judge_options(plan: &RunPlan) -> String {
+    let judge = &plan.judge;
     let model = judge
         .model
         .as_deref()
@@ -40,9 +60,11 @@ fn judge_options(state: &RunState) -> String {
 }
 
 /// The option for the agent, if it was given by its address.
-fn agent_option(state: &RunState) -> String {
-    let names: BTreeSet<&str> = state
-        .plan
+fn agent_option(plan: &RunPlan) -> String {
+    if let Some(agent) = &plan.options.requested.agent {
+        return format!(" --agent {}", super::shell_word(&clean_line(agent)));
+    }
+    let names: BTreeSet<&str> = plan
         .sets
         .iter()
         .map(|set| set.agent_name.as_str())
@@ -56,10 +78,9 @@ fn agent_option(state: &RunState) -> String {
 }
 
 /// The options with which tools are answered again as they were.
-fn tools_options(state: &RunState) -> String {
+fn tools_options(plan: &RunPlan) -> String {
     let mut options = BTreeSet::new();
-    for set in state
-        .plan
+    for set in plan
         .sets
         .iter()
         .filter(|set| !set.agent.leaves_calls_to_caller())

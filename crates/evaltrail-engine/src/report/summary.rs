@@ -63,8 +63,19 @@ pub struct SummaryStyle {
     pub lists_all: bool,
 }
 
-/// The summary at the end of a run: metrics, failures, counts and the next commands. `workspace` is named as in commands; `rerun` is the command that runs the failures again.
-pub fn run_summary(state: &RunState, style: SummaryStyle, workspace: &str, rerun: &str) -> String {
+/// The commands that usually follow a run.
+#[derive(Clone, Copy, Debug)]
+pub struct NextCommands<'a> {
+    /// The workspace as it is named in commands.
+    pub workspace: &'a str,
+    /// The command that runs the failures again.
+    pub rerun: &'a str,
+    /// The command that continues the run; `None` if it cannot be continued.
+    pub resume: Option<&'a str>,
+}
+
+/// The summary at the end of a run: metrics, failures, counts and the next commands.
+pub fn run_summary(state: &RunState, style: SummaryStyle, next: NextCommands<'_>) -> String {
     let SummaryStyle {
         paint, verbosity, ..
     } = style;
@@ -120,7 +131,7 @@ pub fn run_summary(state: &RunState, style: SummaryStyle, workspace: &str, rerun
         unscored(state, style),
         endings(state, paint),
         unrecorded(state, paint),
-        next_steps(state, paint, workspace, rerun)
+        next_steps(state, paint, next)
     )
 }
 
@@ -313,8 +324,9 @@ fn list<'a>(
     }
 }
 
-/// The run's id, and the commands that usually follow, for `workspace`.
-fn next_steps(state: &RunState, paint: Paint, workspace: &str, rerun: &str) -> String {
+/// The run's id, and the commands that usually follow.
+fn next_steps(state: &RunState, paint: Paint, next: NextCommands<'_>) -> String {
+    let workspace = next.workspace;
     let is_recorded = |attempt: Arc<EndedAttempt>| attempt.recorded_at().is_some();
     // A run without results is not kept, except for one of several machines.
     let is_kept = state.plan.options.shard.is_some() || state.plan.cases.is_empty();
@@ -329,7 +341,10 @@ fn next_steps(state: &RunState, paint: Paint, workspace: &str, rerun: &str) -> S
             "." => "explore: evaltrail".into(),
             workspace => format!("explore: evaltrail {workspace}"),
         });
-        lines.push(format!("rerun:   {rerun}"));
+        lines.push(format!("rerun:   {}", next.rerun));
+    }
+    if let Some(resume) = next.resume.filter(|_| state.count_outstanding() > 0) {
+        lines.push(format!("resume:  {resume}"));
     }
     // Files of saved responses cannot be edited.
     let is_edited = state

@@ -45,6 +45,7 @@ mod redaction;
 mod removed;
 mod request;
 mod results;
+mod resumed_request;
 mod run_resources;
 mod scoring;
 mod shards;
@@ -76,6 +77,7 @@ pub use plan::{PlanError, PreparedRun, RunIdentity, prepare};
 pub use record_tools::{ToolRecording, add_missing_answers, record_tools};
 pub use removed::removed_cases;
 pub use request::Request;
+pub use resumed_request::resumed_request;
 pub use start::{Run, RunHandle, start};
 pub use trust::{
     DotenvKeyQuestion, TrustAction, TrustQuestion, agent_questions, allowed_destinations,

@@ -12,8 +12,8 @@ use crate::store::{AllShardsPlan, CaseQueue, MAX_ATTEMPTS};
 use crate::stubs::StubFile;
 use crate::workspace::{OpenSet, SetPath, Workspace, current_commit};
 use evaltrail_core::domain::{
-    AttemptKey, CaseKey, EndedAttempt, InMemory, PlannedCase, PlannedCases, PlannedSet, RunPlan,
-    Shard, ShardBy,
+    AttemptKey, CaseKey, EndedAttempt, InMemory, PlannedCase, PlannedCases, PlannedSet,
+    RequestedOptions, RunOptions, RunPlan, Shard, ShardBy, agent_without_secrets,
 };
 use evaltrail_core::formats::{FileProblem, Notes, SetFile};
 use evaltrail_core::metrics::{unknown_options, unreachable_threshold};
@@ -160,7 +160,10 @@ impl PlannedSets {
                 commit: current_commit(&workspace.root),
                 sets: Vec::new(),
                 cases: PlannedCases::default(),
-                options: request.options.clone(),
+                options: RunOptions {
+                    requested: requested_options(workspace, request),
+                    ..request.options.clone()
+                },
                 judge: request.judge.clone(),
             },
             sets: Vec::new(),
@@ -208,6 +211,21 @@ impl PlannedSets {
         self.notes.push(notes);
         self.sets.push(Arc::new(open.file));
         Ok(())
+    }
+}
+
+/// What of a request the plan does not show otherwise.
+fn requested_options(workspace: &Workspace, request: &Request) -> RequestedOptions {
+    let config = request.config.as_deref().map(|file| {
+        let file = std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf());
+        let shown = file.strip_prefix(&workspace.root).unwrap_or(&file);
+        shown.display().to_string()
+    });
+    RequestedOptions {
+        agent: request.agent.as_deref().map(agent_without_secrets),
+        env: request.env.clone(),
+        config,
+        metrics: request.metrics.clone(),
     }
 }
 
