@@ -2356,3 +2356,43 @@ fn columns_stay_on_every_page_of_the_list() {
     press(&mut model, "end");
     assert_eq!(headings(&model), first);
 }
+
+/// A run that ended before all of its attempts is continued from its screen.
+#[test]
+fn unfinished_run_is_resumed_from_its_screen() {
+    let mut model = sample();
+    let state = run_state(&model, 2);
+    update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
+    assert_eq!(press(&mut model, "Z"), [], "it goes on");
+    let key = AttemptKey {
+        case: 0,
+        attempt: 1,
+    };
+    let ended = EndedAttempt::unrecorded(Attempt::blank(key, IDS[0]));
+    let events = vec![
+        RunEvent::Finished(Arc::new(ended)),
+        RunEvent::Ended { duration_s: 1.0 },
+    ];
+    update(&mut model, Msg::Run(RunMsg::Events(events)));
+    let resume = RunEffect::Start(Vec::new(), RunTarget::Resume("r1".into()));
+    assert_eq!(press(&mut model, "Z"), [Effect::Run(resume)]);
+}
+
+/// The number of attempts is that of the cases that an agent can run.
+#[test]
+fn run_options_count_runnable_cases() {
+    let mut model = sample();
+    press(&mut model, "left g");
+    let all: usize = (0..model.view.sets.len())
+        .map(|set| model.file(set).unwrap().len())
+        .sum();
+    let without = model.file(0).unwrap().len();
+    model.view.sets[0].agent = Err("none".into());
+    press(&mut model, "O");
+    let run = all - without;
+    let frame = screen_text(&model);
+    assert!(frame.contains(&format!("run all ({run})")), "{frame}");
+    type_text(&mut model, "3");
+    let frame = screen_text(&model);
+    assert!(frame.contains(&format!("{} attempts", run * 3)), "{frame}");
+}

@@ -75,25 +75,68 @@ pub(crate) fn cases_in_scope(model: &Model) -> Vec<CaseRef> {
     }
 }
 
-/// How many of these cases [`run_selected`] runs with an agent. It is called for each frame,
-/// so it must be fast.
-fn count_run<'a>(model: &Model, cases: impl ExactSizeIterator<Item = &'a CaseRef>) -> usize {
+/// Whether an agent can run the cases of a set: its file is read, and it has an agent.
+fn has_runnable_cases(model: &Model, set: usize) -> bool {
+    let view = &model.view.sets[set];
+    model.file(set).is_some() && view.agent.is_ok() && !view.cannot_be_read()
+}
+
+/// By set, whether its cases are counted as those that are run. If no set has an agent, those with saved responses and those
+/// that cannot be read are not.
+fn counted_sets(model: &Model) -> Vec<bool> {
+    let sets = || 0..model.view.sets.len();
+    let with_agent: Vec<bool> = sets().map(|set| has_runnable_cases(model, set)).collect();
+    match with_agent.contains(&true) {
+        true => with_agent,
+        false => sets()
+            .map(|set| !is_only_scored(model, set) && !model.view.sets[set].cannot_be_read())
+            .collect(),
+    }
+}
+
+/// How many of these cases an agent can run; all if there are none. It is called for each frame, so it must be fast.
+pub(crate) fn count_run<'a>(
+    model: &Model,
+    cases: impl ExactSizeIterator<Item = &'a CaseRef>,
+) -> usize {
     let all = cases.len();
-    let scored: Vec<bool> = (0..model.view.sets.len())
-        .map(|set| is_only_scored(model, set))
-        .collect();
+    let can_run = counted_sets(model);
     // One kind of sets only, which needs no look at each case.
-    if !scored.contains(&true) || !scored.contains(&false) {
+    if !can_run.contains(&true) || !can_run.contains(&false) {
         return all;
     }
-    match cases.filter(|case| !scored[case.set]).count() {
+    match cases.filter(|case| can_run[case.set]).count() {
         0 => all,
         run => run,
     }
 }
 
-/// Describes [`cases_in_scope`]: "7 selected", "set (10)", "case".
+/// The cases that [`count_run`] counts.
+pub(crate) fn runnable(model: &Model, cases: &[CaseRef]) -> Vec<CaseRef> {
+    let can_run = counted_sets(model);
+    let run: Vec<CaseRef> = cases
+        .iter()
+        .copied()
+        .filter(|case| can_run[case.set])
+        .collect();
+    match run.is_empty() {
+        true => cases.to_vec(),
+        false => run,
+    }
+}
+
+/// Describes [`cases_in_scope`], with the number of those that the agents of their sets can run: "7 selected", "set (10)", "case".
 pub(crate) fn scope(model: &Model) -> String {
+    let browse = &model.view.browse;
+    let count = match browse.selected.is_empty() {
+        false => count_run(model, browse.selected.iter()),
+        true => count_run(model, browse.visible.iter()),
+    };
+    scope_of(model, count)
+}
+
+/// Describes [`cases_in_scope`], of which `count` are run.
+pub(crate) fn scope_of(model: &Model, count: usize) -> String {
     let of_tree = || match model.view.browse.nodes.get(model.view.browse.node) {
         Some(TreeNode::Set(_)) => "set",
         Some(TreeNode::Group(_)) => "folder",
@@ -101,17 +144,10 @@ pub(crate) fn scope(model: &Model) -> String {
     };
     match model.is_on(Context::Browse) {
         true if !model.view.browse.selected.is_empty() => {
-            format!(
-                "{} selected",
-                count_run(model, model.view.browse.selected.iter())
-            )
+            format!("{count} selected")
         }
         true if model.view.browse.pane == Pane::Sets => {
-            format!(
-                "{} ({})",
-                of_tree(),
-                count_run(model, model.view.browse.visible.iter())
-            )
+            format!("{} ({count})", of_tree())
         }
         _ => "case".into(),
     }
@@ -205,13 +241,14 @@ pub(crate) fn repeat(model: &mut Model) -> Vec<Effect> {
         repeat: Some(REPEATS),
         ..RunOverrides::default()
     };
-    let count = cases.len();
+    let to_run = runnable(model, &cases);
+    let count = to_run.len();
     let failing = if is_of_failing { "failing " } else { "" };
     let title = match count {
         1 => format!("Repeat the {failing}case {REPEATS} times?"),
         _ => format!("Repeat {count} {failing}cases {REPEATS} times each?"),
     };
-    let lines = vec![estimate(model, &cases, REPEATS, (1, None))];
+    let lines = vec![estimate(model, &to_run, REPEATS, (1, None))];
     match &start(model, cases, RunTarget::AgentWith(Box::new(overrides)))[..] {
         [run] => confirm::open(model, title, lines, run.clone()),
         _ => Vec::new(),

@@ -174,6 +174,7 @@ pub(crate) fn summarised(
         return Vec::new();
     };
     if matches!(&view.state, SetState::Ready(_, shown) if shown == digest) {
+        view.is_malformed = summaries.iter().any(|summary| summary.is_syntax_error);
         view.summaries = Some(summaries);
         if !model.view.browse.query.is_empty() {
             relist(model);

@@ -40,6 +40,8 @@ pub struct SetView {
     pub is_behind: bool,
     /// Summaries of the cases, for the filter.
     pub summaries: Option<Arc<Vec<CaseSummary>>>,
+    /// Whether the summarised file is a document with a syntax error, of which no case can be run.
+    pub is_malformed: bool,
 }
 
 /// State of a set's file.
@@ -68,6 +70,8 @@ pub struct CaseSummary {
     pub tools: Vec<String>,
     /// Why the case cannot be read, if it cannot.
     pub problem: Option<String>,
+    /// Whether that is a syntax error of the whole file.
+    pub is_syntax_error: bool,
 }
 
 impl CaseSummary {
@@ -92,6 +96,16 @@ impl SetView {
             reevaluating: 0,
             is_behind: false,
             summaries: None,
+            is_malformed: false,
+        }
+    }
+
+    /// Whether the file as a whole cannot be read.
+    pub fn cannot_be_read(&self) -> bool {
+        match self.state {
+            SetState::Failed(_) => true,
+            SetState::Ready(..) => self.is_malformed,
+            SetState::Loading | SetState::Gone => false,
         }
     }
 

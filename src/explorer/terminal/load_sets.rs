@@ -59,9 +59,13 @@ pub(super) fn loaded(
 /// Reads the summaries of all cases of a file. Returns `None` if the file is too large.
 pub(super) fn summarise(set: usize, digest: String, file: &SetFile) -> Option<Msg> {
     // A file too large to be held is too large to be looked through for every filter.
-    let summaries = file
-        .is_in_memory()
-        .then(|| (0..file.len()).map(|index| summary(file, index)).collect())?;
+    let all = || (0..file.len()).map(|index| summary(file, index));
+    let mut summaries: Vec<CaseSummary> = file.is_in_memory().then(|| all().collect())?;
+    if file.syntax_problem().is_some() {
+        for summary in &mut summaries {
+            summary.is_syntax_error = summary.problem.is_some();
+        }
+    }
     Some(Msg::Sets(SetMsg::Summarised {
         set,
         digest,

@@ -38,7 +38,11 @@ impl RunOptionsForm {
     pub(super) fn scope_text(&self, model: &Model) -> String {
         /// A longer id is cut, in columns.
         const MAX_ID: usize = 24;
-        let scope = start::scope(model);
+        // An agent that is named runs cases of sets without one, too.
+        let scope = match self.value(RunOption::Agent) {
+            "" => start::scope(model),
+            _ => start::scope_of(model, self.cases.len()),
+        };
         match self.cases[..] {
             [case] if scope == "case" => format!("case {}", fit(&model.shown_id(case), MAX_ID)),
             _ => scope,

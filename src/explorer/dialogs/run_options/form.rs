@@ -270,6 +270,10 @@ impl RunOptionsForm {
         let Ok(cases) = self.chosen_cases(model) else {
             return String::new();
         };
+        let cases = match self.value(RunOption::Agent) {
+            "" => start::runnable(model, &cases),
+            _ => cases,
+        };
         let configured = self.configured.clone().unwrap_or_default();
         let number = |option: RunOption, configured: u32| {
             let typed = self.value(option).parse().ok().filter(|value| *value > 0);
