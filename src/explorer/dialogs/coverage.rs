@@ -1,4 +1,4 @@
-//! Coverage: a row for each tool, with the cases that expect it, called it, passed with it, or got no answer from it. Choosing
+//! Coverage: a row for each tool, with the cases that expect it, called it, passed with it, or got an error or no response from it. Choosing
 //! a row lists the cases of the marked column.
 
 use crate::explorer::case_list::listing::narrow;
@@ -12,9 +12,9 @@ use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::notices;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::shared::ticket::Ticket;
-use crate::explorer::widgets::picker::{Picker, pick_with_note};
+use crate::explorer::widgets::picker::{Picker, PickerNote, pick_with_note};
 use crate::explorer::widgets::text::{put, put_right};
-use evaltrail_core::analysis::{CaseSet, CoveredAgent, ToolCoverage};
+use evaltrail_core::analysis::{CallOutcome, CaseSet, CoveredAgent, ToolCoverage};
 use evaltrail_core::domain::{clean_line, counted};
 use evaltrail_engine::runner::CoveredWorkspace;
 use ratatui::buffer::Buffer;
@@ -26,14 +26,19 @@ use std::sync::Arc;
 use tui_input::InputRequest;
 
 /// The columns, with what the cases of each have in common.
-const COLUMNS: [(&str, &str); 4] = [
+const COLUMNS: [(&str, &str); 5] = [
     ("expected", "expect"),
     ("called", "called"),
     ("passed", "passed with"),
-    ("failed", "got an error or no response from"),
+    ("call error", "got an error from"),
+    ("no response", "got no response from"),
 ];
-/// A list of fewer columns has only the numbers.
-const WIDE: u16 = 70;
+/// Of these columns, the numbers are marked if they are not 0; of those before, if they are.
+const FIRST_BAD: usize = 3;
+/// The shortest name that leaves columns with labels; where it has no room, there are only the numbers.
+const NAMES: u16 = 22;
+/// Follows the name of a tool that the agent does not declare.
+const NOT_DECLARED: &str = "  not declared";
 /// The number of notes on a tool that are shown.
 const MAX_NOTES: usize = 6;
 
@@ -147,11 +152,32 @@ fn tool_rows(at: usize, agent: &CoveredAgent, with_agent: bool) -> Vec<ToolRow> 
             tool.cases.expected.clone(),
             tool.cases.called.clone(),
             tool.cases.passed.clone(),
-            tool.without_answer(),
+            with_outcome(tool, CallOutcome::Error),
+            with_outcome(tool, CallOutcome::NoResponse),
         ],
         notes: notes.remove(name.as_str()).unwrap_or_default(),
     };
     agent.coverage.tools.iter().map(row).collect()
+}
+
+fn with_outcome(tool: &ToolCoverage, outcome: CallOutcome) -> CaseSet {
+    tool.outcomes.get(&outcome).cloned().unwrap_or_default()
+}
+
+/// The columns of numbers in a list of some width.
+struct NumberColumns {
+    /// Indices into [`COLUMNS`], with the width of each.
+    columns: Vec<(usize, u16)>,
+    /// Whether the numbers have labels.
+    has_labels: bool,
+    /// The marked column.
+    marked: usize,
+}
+
+impl NumberColumns {
+    fn width(&self) -> u16 {
+        self.columns.iter().map(|(_, width)| width).sum()
+    }
 }
 
 impl CoverageList {
@@ -162,16 +188,37 @@ impl CoverageList {
         self.picker.find(named.collect::<Vec<_>>().into_iter());
     }
 
-    /// The width of each column of numbers in a list of this width.
-    fn column_width(&self, width: u16) -> u16 {
-        let counts = self.tools.iter().flat_map(|tool| &tool.cases);
-        let most = counts.map(CaseSet::count).max().unwrap_or(0);
-        let digits = most.to_string().len() as u16;
-        let labels = COLUMNS.iter().map(|(label, _)| label.len() as u16);
-        match width >= WIDE {
-            true => labels.max().unwrap_or(0) + digits + 3,
-            false => digits + 2,
+    /// The columns of numbers in a list of this width. The last one is left out if it has only zeros.
+    fn columns(&self, width: u16) -> NumberColumns {
+        let labelled = self.columns_with(true);
+        match labelled.width() + NAMES <= width {
+            true => labelled,
+            false => self.columns_with(false),
         }
+    }
+
+    fn columns_with(&self, has_labels: bool) -> NumberColumns {
+        let counts = |at: usize| self.tools.iter().map(move |tool| tool.cases[at].count());
+        let columns = self.shown_columns().map(|at| {
+            let digits = counts(at).max().unwrap_or(0).to_string().len();
+            let label = match has_labels {
+                true => COLUMNS[at].0.len() + 1,
+                false => 0,
+            };
+            (at, (label + digits + 2) as u16)
+        });
+        NumberColumns {
+            columns: columns.collect(),
+            has_labels,
+            marked: self.column,
+        }
+    }
+
+    /// The columns as indices into [`COLUMNS`].
+    fn shown_columns(&self) -> impl Iterator<Item = usize> {
+        let last = COLUMNS.len() - 1;
+        let has_last = self.tools.iter().any(|tool| tool.cases[last].count() > 0);
+        0..(last + usize::from(has_last))
     }
 
     fn headline(&self) -> String {
@@ -205,7 +252,7 @@ impl CoverageList {
 
 impl Dialog for CoverageList {
     fn tab(&mut self, _: &mut Model) -> Option<Vec<Effect>> {
-        self.column = (self.column + 1) % COLUMNS.len();
+        self.column = (self.column + 1) % self.shown_columns().count();
         None
     }
 
@@ -253,14 +300,23 @@ impl Dialog for CoverageList {
         buffer: &mut Buffer,
     ) -> Option<Position> {
         let row = |(at, name): &(usize, String), area: Rect, style: Style, buffer: &mut Buffer| {
-            let columns = (self.column, self.column_width(area.width));
-            draw_tool(&self.tools[*at], name, columns, area, style, theme, buffer);
+            let columns = self.columns(area.width);
+            draw_tool(&self.tools[*at], name, &columns, area, style, theme, buffer);
         };
         let (title, note) = (self.headline(), self.note());
+        let is_undeclared = |tool: &ToolRow| tool.declared == Some(false);
+        let after_name = match self.tools.iter().any(is_undeclared) {
+            true => NOT_DECLARED.len() as u16,
+            false => 0,
+        };
+        let beside = PickerNote {
+            note: note.as_deref(),
+            beside: self.columns_with(true).width() + after_name + 2,
+        };
         Some(pick_with_note(
             &self.picker,
             &title,
-            note.as_deref(),
+            beside,
             areas,
             theme,
             buffer,
@@ -273,35 +329,86 @@ impl Dialog for CoverageList {
 fn draw_tool(
     tool: &ToolRow,
     name: &str,
-    (column, width): (usize, u16),
+    numbers: &NumberColumns,
     area: Rect,
     style: Style,
     theme: &Theme,
     buffer: &mut Buffer,
 ) {
-    let room = area.width.saturating_sub(width * COLUMNS.len() as u16 + 1);
+    let room = area.width.saturating_sub(numbers.width() + 1);
     let (name, name_style) = match tool.declared {
         Some(false) => (
-            format!("{name}  not declared"),
+            format!("{name}{NOT_DECLARED}"),
             theme.within(style, theme.style(Role::Failed)),
         ),
         _ => (name.to_string(), style),
     };
     put(buffer, area.x, area.y, room, &name, name_style);
-    for (at, ((label, _), cases)) in COLUMNS.iter().zip(&tool.cases).enumerate() {
-        let count = cases.count();
-        let role = match (at == column, at, count) {
+    let mut right = area.right();
+    for (at, width) in numbers.columns.iter().rev().copied() {
+        let count = tool.cases[at].count();
+        let role = match (at == numbers.marked, at, count) {
             (true, ..) => Role::Accent,
-            (_, 3, 1..) => Role::Errored,
-            (_, 0..3, 0) => Role::Failed,
+            (_, FIRST_BAD.., 1..) => Role::Errored,
+            (_, 0..FIRST_BAD, 0) => Role::Failed,
             _ => Role::Faint,
         };
-        let text = match area.width >= WIDE {
-            true => format!("{label} {count}"),
+        let text = match numbers.has_labels {
+            true => format!("{} {count}", COLUMNS[at].0),
             false => count.to_string(),
         };
-        let right = area.right() - width * (COLUMNS.len() - 1 - at) as u16;
         let style = theme.within(style, theme.style(role));
         put_right(buffer, right.saturating_sub(1), area.y, width, &text, style);
+        right = right.saturating_sub(width);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(tools: &[(&str, usize, usize)]) -> CoverageList {
+        let cases = |count: usize| CaseSet((0..count).collect());
+        let row = |(name, called, without_response): &(&str, usize, usize)| ToolRow {
+            name: name.to_string(),
+            declared: None,
+            agent: 0,
+            cases: [
+                cases(*called),
+                cases(*called),
+                cases(0),
+                cases(1),
+                cases(*without_response),
+            ],
+            notes: Vec::new(),
+        };
+        let mut list = CoverageList {
+            picker: Picker::new(Vec::new()),
+            tools: tools.iter().map(row).collect(),
+            covered: Arc::default(),
+            column: 0,
+            progress: ReadingProgress::Done(3, 3),
+            ticket: Ticket::default(),
+        };
+        list.find();
+        list
+    }
+
+    #[test]
+    fn calls_without_response_have_a_column() {
+        let names = |list: &CoverageList| -> Vec<&str> {
+            list.shown_columns().map(|at| COLUMNS[at].0).collect()
+        };
+        let four = ["expected", "called", "passed", "call error"];
+        assert_eq!(names(&list(&[("a", 3, 0)])), four);
+        assert_eq!(names(&list(&[("a", 3, 0), ("b", 1, 1)]))[4], "no response");
+    }
+
+    #[test]
+    fn columns_lose_labels_before_names_are_cut() {
+        let wide = list(&[("get_temperature", 100, 0)]);
+        assert!(wide.columns(78).has_labels);
+        assert!(!wide.columns(60).has_labels);
+        assert!(wide.columns(60).width() < 25);
     }
 }

@@ -143,14 +143,6 @@ pub struct ToolCoverage {
     pub arguments: BTreeMap<String, ArgumentCoverage>,
 }
 
-impl ToolCoverage {
-    /// The cases in which a call ended with an error or without a response.
-    pub fn without_answer(&self) -> CaseSet {
-        let ends = [CallOutcome::Error, CallOutcome::NoResponse];
-        CaseSet::union(ends.iter().filter_map(|end| self.outcomes.get(end)))
-    }
-}
-
 /// What is known of the schema of a tool's parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SchemaKnowledge {

@@ -35,6 +35,14 @@ impl CallOutcome {
         }
     }
 
+    /// The outcome as the heading of a column, which cannot be mistaken for the status of cases.
+    pub fn heading(self) -> &'static str {
+        match self {
+            CallOutcome::Error => "call error",
+            other => other.label(),
+        }
+    }
+
     /// The outcome of a call with this response.
     pub(super) fn of_response(response: Option<&Value>) -> CallOutcome {
         let Some(response) = response else {

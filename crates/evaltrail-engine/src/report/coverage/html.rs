@@ -40,7 +40,7 @@ fn agent(report: &AgentReport, out: &mut String) {
         .flat_map(|tool| counts_of(&tool.cases))
         .max()
         .unwrap_or(0);
-    out.push_str("<table>\n<tr><th>tool</th><th>declared</th><th class=\"n\">expected</th><th class=\"n\">called</th><th class=\"n\">passed</th><th class=\"n\">errors</th></tr>\n");
+    out.push_str("<table>\n<tr><th>tool</th><th>declared</th><th class=\"n\">expected</th><th class=\"n\">called</th><th class=\"n\">passed</th><th class=\"n\">call error</th></tr>\n");
     for (name, tool) in &coverage.tools {
         tool_row(report, name, tool, most, out);
     }

@@ -69,7 +69,7 @@ fn tool_lines(report: &AgentReport, paint: Paint) -> Vec<String> {
         .collect();
     let labels = COLUMNS
         .into_iter()
-        .chain(outcomes.iter().map(|outcome| outcome.label()));
+        .chain(outcomes.iter().map(|outcome| outcome.heading()));
     let labels: Vec<String> = labels.map(|label| format!("{label:>8}")).collect();
     let mut lines = vec![paint.faint(&format!("{:name_width$}  {}", "tool", labels.join("  ")))];
     for (name, tool) in tools {
