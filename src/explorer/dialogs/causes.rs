@@ -12,7 +12,7 @@ use crate::explorer::shared::model::{Dialog, Model};
 use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::shared::ticket::Ticket;
-use crate::explorer::widgets::picker::{Picker, pick_with_note};
+use crate::explorer::widgets::picker::{Picker, PickerNote, pick_with_note};
 use crate::explorer::widgets::text::{put, put_right};
 use evaltrail_core::domain::{EndedAttempt, Status, clean_line};
 use evaltrail_core::metrics::{WhatIf, common_relaxation};
@@ -374,7 +374,10 @@ impl Dialog for CauseList {
         Some(pick_with_note(
             &self.picker,
             &title,
-            note.as_deref(),
+            PickerNote {
+                note: note.as_deref(),
+                ..PickerNote::default()
+            },
             areas,
             theme,
             buffer,

@@ -12,7 +12,7 @@ use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::set_view::SetView;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::shared::{dialog, notices};
-use crate::explorer::widgets::picker::{Picker, pick_with_note};
+use crate::explorer::widgets::picker::{Picker, PickerNote, pick_with_note};
 use crate::explorer::widgets::text::put;
 use evaltrail_core::domain::{DraftVerdict, EvalCase, Invocation, clean_line, counted};
 use evaltrail_core::formats::{CheckedDraft, Draft, PreviewLine};
@@ -302,7 +302,10 @@ impl Dialog for DraftList {
         Some(pick_with_note(
             &self.picker,
             &title,
-            note.as_deref(),
+            PickerNote {
+                note: note.as_deref(),
+                ..PickerNote::default()
+            },
             areas,
             theme,
             buffer,

@@ -16,6 +16,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use std::cmp::Reverse;
 use tui_input::{Input, InputRequest};
+use unicode_width::UnicodeWidthStr;
 
 /// Maximum number of matches that are listed.
 const MAX_FOUND: usize = 200;
@@ -119,21 +120,49 @@ pub(crate) fn pick<T>(
     buffer: &mut Buffer,
     row: impl Fn(&(T, String), Rect, Style, &mut Buffer),
 ) -> Position {
-    pick_with_note(picker, title, None, areas, theme, buffer, row)
+    pick_with_note(
+        picker,
+        title,
+        PickerNote::default(),
+        areas,
+        theme,
+        buffer,
+        row,
+    )
 }
 
-/// [`pick`] with a note about the item under the cursor on the last lines.
+/// What a list shows apart from the texts of its items.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PickerNote<'a> {
+    /// About the item under the cursor.
+    pub(crate) note: Option<&'a str>,
+    /// The columns beside the text of an item.
+    pub(crate) beside: u16,
+}
+
+/// The width of a list: as wide as its longest text needs, and not narrower than others.
+fn width_for<T>(picker: &Picker<T>, beside: u16) -> u16 {
+    const WIDTH: u16 = 84;
+    /// The border, and the space beside it and before a text.
+    const FRAME: u16 = 6;
+    let texts = picker.found.iter().map(|(_, text)| text.width());
+    let longest = texts.max().unwrap_or(0).min(usize::from(u16::MAX / 2)) as u16;
+    (longest + beside + FRAME).max(WIDTH)
+}
+
+/// [`pick`] with a note about the item under the cursor on the last lines, and with columns beside the texts.
 pub(crate) fn pick_with_note<T>(
     picker: &Picker<T>,
     title: &str,
-    note: Option<&str>,
+    beside: PickerNote<'_>,
     areas: &Layout,
     theme: &Theme,
     buffer: &mut Buffer,
     row: impl Fn(&(T, String), Rect, Style, &mut Buffer),
 ) -> Position {
-    let inner = over(areas.body, 84, 20, title, theme, buffer);
-    let inner = match note {
+    let width = width_for(picker, beside.beside);
+    let inner = over(areas.body, width, 20, title, theme, buffer);
+    let inner = match beside.note {
         Some(note) => above_note(note, inner, theme, buffer),
         None => inner,
     };
@@ -228,6 +257,16 @@ mod tests {
         assert_eq!(found("ALL run"), ["run all"]);
         assert_eq!(found("nxf"), ["next failing"]);
         assert_eq!(found("").len(), 4);
+    }
+
+    #[test]
+    fn list_with_long_texts_is_wider() {
+        let width = |text: &str, beside| {
+            let picker = Picker::new(vec![((), text.to_string())]);
+            width_for(&picker, beside)
+        };
+        assert_eq!(width("lights", 40), 84);
+        assert_eq!(width(&"x".repeat(60), 40), 106);
     }
 
     #[test]

@@ -49,6 +49,8 @@ fn never_expected_line(report: &AgentReport, paint: Paint) -> Option<String> {
     (!tools.is_empty()).then(|| paint.status(Status::Failed, &text))
 }
 
+/// The name of the last row of the table, which cannot be the name of a tool.
+const ALL_TOOLS: &str = "(all tools)";
 const COLUMNS: [&str; 4] = ["declared", "expected", "called", "passed"];
 
 /// The table of tools. The numbers are numbers of cases.
@@ -58,7 +60,7 @@ fn tool_lines(report: &AgentReport, paint: Paint) -> Vec<String> {
         return vec!["no tool is declared, expected or called".into()];
     }
     let name_width = tools.keys().map(|name| clean_line(name).width()).max();
-    let name_width = name_width.unwrap_or(0).clamp(4, 40);
+    let name_width = name_width.unwrap_or(0).clamp(ALL_TOOLS.len(), 40);
     let outcomes: Vec<CallOutcome> = CallOutcome::ALL
         .into_iter()
         .filter(|outcome| {
@@ -105,11 +107,11 @@ fn tool_lines(report: &AgentReport, paint: Paint) -> Vec<String> {
     let totals = totals.map(|(share, count)| format!("{:>8}", report.share_text(share, count)));
     let all = match coverage_is_known(report) {
         true => report.agent.coverage.declared_tools().count().to_string(),
-        false => "?".into(),
+        false => "–".into(),
     };
     lines.push(format!(
         "{:name_width$}  {all:>8}  {}",
-        "tools",
+        ALL_TOOLS,
         totals.join("  ")
     ));
     lines
