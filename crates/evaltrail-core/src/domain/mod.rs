@@ -72,6 +72,7 @@ mod tools;
 mod transcript;
 mod user;
 mod votes;
+mod worked_time;
 
 pub use agent::AgentSpec;
 pub use agent_secrets::agent_without_secrets;
@@ -154,3 +155,4 @@ pub use tools::{
 pub use transcript::Transcript;
 pub use user::UserSpec;
 pub use votes::Votes;
+pub use worked_time::WorkedTime;

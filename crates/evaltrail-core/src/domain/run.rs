@@ -326,12 +326,13 @@ pub enum RunEvent {
     Warning(String),
     /// The run ended; no more events follow.
     Ended {
-        /// Seconds since the run started or was resumed.
+        /// Seconds that the run worked, in all its parts if it was resumed.
         duration_s: f64,
     },
 }
 
-/// An agent that could not be connected before the first attempt, so that none of its attempts is started.
+/// An agent that could not be connected before the first attempt, so that none of its attempts is started, or that could not be
+/// connected any more, so that no further ones are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnavailableAgent {
     /// The name of the agent.

@@ -116,6 +116,7 @@ fn merged_plan(shards: &[ShardRun], whole: RunPlan, run_id: &str) -> RunPlan {
         job: None,
         rate: None,
         merged,
+        resumed: Vec::new(),
         ..first.options.clone()
     };
     RunPlan {

@@ -6,8 +6,8 @@ use crate::history::{MetricMean, RunSource, RunSummary, SetCount, SetResults};
 use crate::store::{LoadedRun, RunKey, load_run};
 use evaltrail_core::analysis::PassRateCollector;
 use evaltrail_core::domain::{
-    AttemptKey, AttemptSummary, Criterion, InMemory, PlannedSet, RunPlan, Totals, rfc3339,
-    unix_seconds,
+    AttemptKey, AttemptSummary, Criterion, InMemory, PlannedSet, RunPlan, Totals, WorkedTime,
+    rfc3339,
 };
 use evaltrail_core::formats::adk::ResultFile;
 use evaltrail_core::metrics::{Aggregate, Aggregation, criterion_of};
@@ -67,12 +67,10 @@ impl CollectedResults {
 pub(super) fn summary_of_run(path: &Path, run: &LoadedRun) -> RunSummary {
     let (state, plan) = (&run.state, &run.state.plan);
     let mut by_set: Vec<CollectedResults> = plan.sets.iter().map(|_| Default::default()).collect();
-    let mut end: Option<f64> = None;
+    let mut worked = WorkedTime::new(plan);
     for attempt in state.finished.iter() {
         by_set[plan.cases.set_of(attempt.key.case)].add(&attempt);
-        let ended = unix_seconds(&attempt.started)
-            .map(|started| started + attempt.latency_s.unwrap_or(0.0));
-        end = end.into_iter().chain(ended).reduce(f64::max);
+        worked.add(&attempt);
     }
     let mut cases = vec![0; plan.sets.len()];
     plan.cases.iter().for_each(|case| cases[case.set] += 1);
@@ -94,9 +92,7 @@ pub(super) fn summary_of_run(path: &Path, run: &LoadedRun) -> RunSummary {
         agent: plan.agent_label(),
         criteria: criteria_of(plan),
         judge: plan.judge.label(),
-        duration_s: end
-            .zip(unix_seconds(&plan.started))
-            .map(|(end, start)| (end - start).max(0.0)),
+        duration_s: worked.seconds(),
         spent: state.spent(),
         turn: plan.options.turn,
         attempts: plan.attempts(),

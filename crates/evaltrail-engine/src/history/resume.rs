@@ -116,6 +116,12 @@ fn continued(run: LoadedRun, plan: &RunPlan) -> RunState {
     let (run_id, started) = (stored.run_id.clone(), stored.started.clone());
     let options = RunOptions {
         merged: stored.options.merged.clone(),
+        // The plan of the request was made now.
+        resumed: [
+            &stored.options.resumed[..],
+            std::slice::from_ref(&plan.started),
+        ]
+        .concat(),
         ..plan.options.clone()
     };
     let mut state = RunState::new(Arc::new(RunPlan {

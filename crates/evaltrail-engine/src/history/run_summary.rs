@@ -25,8 +25,9 @@ pub struct RunSummary {
     pub criteria: Vec<String>,
     /// The judge of the run, if it was not left to the criteria.
     pub judge: Option<String>,
-    /// Seconds from its start to the last response of an agent; `None` without an attempt that ended, and for ADK's
-    /// results.
+    /// Seconds from its start to the last response of an agent, without the time between the parts of a run that was resumed;
+    /// `None` without an attempt that ended, and for ADK's results. Of a merged run, which machines may have run at different
+    /// times, the span over all of them.
     pub duration_s: Option<f64>,
     /// What its judges spent, if one was used.
     pub spent: Option<JudgeUsage>,

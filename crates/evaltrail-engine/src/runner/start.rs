@@ -16,7 +16,7 @@ use super::run_resources::RunResources;
 use crate::history::ResumedRun;
 use crate::judge::{Judges, RequestCancellation};
 use crate::store::{AppFolders, JournalError, JudgeResponseCache, RunFolder, RunKey};
-use evaltrail_core::domain::{AttemptKey, CancelReason, RunEvent, RunState};
+use evaltrail_core::domain::{AttemptKey, CancelReason, RunEvent, RunState, WorkedTime};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -91,6 +91,7 @@ pub fn start(mut prepared: PreparedRun, resumed: Option<ResumedRun>, workspace: 
         closing: closing.clone(),
         judging_ends: judging_ends.clone(),
         waiting: None,
+        worked_before_s: worked_before(&state),
         plan: state.plan.clone(),
         left: outstanding_attempts.len(),
         paused: false,
@@ -120,6 +121,16 @@ pub fn start(mut prepared: PreparedRun, resumed: Option<ResumedRun>, workspace: 
         events,
         handle: RunHandle { orders },
     }
+}
+
+/// Seconds that the run worked before it was resumed.
+fn worked_before(state: &RunState) -> f64 {
+    let mut worked = WorkedTime::new(&state.plan);
+    state
+        .finished
+        .iter()
+        .for_each(|attempt| worked.add(attempt.summary()));
+    worked.seconds().unwrap_or(0.0)
 }
 
 /// Emits the warnings about a run, and runs its attempts.

@@ -89,7 +89,11 @@ fn facts(
         format!("{} of {}   {counts}", run.totals.ended(), run.attempts),
     ));
     if let Some(seconds) = run.duration_s {
-        facts.push(("time", format!("{seconds:.1}s")));
+        let span = match run.merged.is_empty() {
+            true => "",
+            false => ", from the first start to the last response",
+        };
+        facts.push(("time", format!("{seconds:.1}s{span}")));
     }
     if !run.agent.is_empty() {
         facts.push(("agent", run.agent.clone()));
