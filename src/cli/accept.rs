@@ -4,18 +4,18 @@ use super::Exit;
 use super::addresses::copy_at;
 use super::find_run::find_run;
 use super::output::{print_note, print_patch};
-use super::paths::path_word;
+use super::paths::{parse_target, path_word};
 use super::subcommand::CliCommand;
 use super::write::make_asking;
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use evaltrail_core::diff::{AcceptablePart, accept_in_case};
 use evaltrail_core::domain::counted;
-use evaltrail_core::domain::{EndedAttempt, RunPlan, Status, clean_line};
+use evaltrail_core::domain::{EndedAttempt, PlannedSet, RunPlan, Status, clean_line, did_you_mean};
 use evaltrail_core::formats::{self, Edit, SetFile, unified};
 use evaltrail_engine::history::find_case;
 use evaltrail_engine::store::{FileAction, FileEdit, LoadedRun};
-use evaltrail_engine::workspace::{Workspace, open_set};
+use evaltrail_engine::workspace::{Workspace, named_path, open_set};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ use std::sync::Arc;
 pub(super) struct AcceptArgs {
     /// The run: `last`, `previous`, the beginning of its id, or its folder
     pub(super) run: String,
-    /// Ids of the cases; by default all that did not pass
+    /// Ids of the cases, also as PATH:ID,ID; by default all that did not pass
     #[arg(value_name = "CASE")]
     pub(super) cases: Vec<String>,
     /// Write the files, instead of showing what would change
@@ -123,6 +123,11 @@ type Chosen = BTreeMap<usize, Vec<Arc<EndedAttempt>>>;
 /// The chosen attempts, by set.
 fn chosen(run: &LoadedRun, args: &AcceptArgs) -> anyhow::Result<Chosen> {
     let mut chosen = Chosen::new();
+    let plan = &run.state.plan;
+    let mut named = Vec::new();
+    for text in &args.cases {
+        named.extend(named_cases(plan, text)?);
+    }
     let finished = run
         .state
         .finished
@@ -131,23 +136,67 @@ fn chosen(run: &LoadedRun, args: &AcceptArgs) -> anyhow::Result<Chosen> {
     for attempt in finished {
         let meant = match args.cases.is_empty() {
             true => !matches!(attempt.status, Status::Passed | Status::Errored),
-            false => args.cases.contains(&attempt.eval_id),
+            false => named.iter().any(|case| case.is(plan, &attempt)),
         };
         if meant {
             let set = run.state.plan.cases.set_of(attempt.key.case);
             chosen.entry(set).or_default().push(attempt);
         }
     }
-    let has = |id: &&String| {
+    let has = |case: &&NamedCase| {
         chosen
             .values()
             .flatten()
-            .any(|attempt| attempt.eval_id == **id)
+            .any(|attempt| case.is(plan, attempt))
     };
-    if let Some(missing) = args.cases.iter().find(|id| !has(id)) {
-        bail!("the run has no case {missing:?} (attempt {})", args.attempt);
+    if let Some(missing) = named.iter().find(|case| !has(case)) {
+        let ids = plan.cases.iter().map(|case| case.eval_id.into_owned());
+        bail!(
+            "the run has no case {:?} (attempt {}){}",
+            missing.id,
+            args.attempt,
+            did_you_mean(&missing.id, ids)
+        );
     }
     Ok(chosen)
+}
+
+/// A case as it is named in the command.
+struct NamedCase {
+    /// The position of its set in the plan, if its file is named.
+    set: Option<usize>,
+    id: String,
+}
+
+impl NamedCase {
+    fn is(&self, plan: &RunPlan, attempt: &EndedAttempt) -> bool {
+        let set = plan.cases.set_of(attempt.key.case);
+        self.id == attempt.eval_id && self.set.is_none_or(|named| named == set)
+    }
+}
+
+/// The cases that an argument names: an id, or a file with ids after a colon. Errors: the run has no case of the file.
+fn named_cases(plan: &RunPlan, text: &str) -> anyhow::Result<Vec<NamedCase>> {
+    let of_id = || NamedCase {
+        set: None,
+        id: text.to_string(),
+    };
+    let target = parse_target(text);
+    let is_id = plan.cases.iter().any(|case| case.eval_id == text);
+    if is_id || target.ids.is_empty() {
+        return Ok(vec![of_id()]);
+    }
+    let path = named_path(&target.path).ok();
+    let is_meant =
+        |set: &PlannedSet| path.as_ref() == Some(&set.path) || Path::new(&set.file) == target.path;
+    let set = plan.sets.iter().position(is_meant).with_context(|| {
+        let files = plan.sets.iter().map(|set| set.file.as_str());
+        let named = target.path.display().to_string();
+        let similar = did_you_mean(&named, files);
+        format!("the run has no case of {named}{similar}")
+    })?;
+    let named = |id: String| NamedCase { set: Some(set), id };
+    Ok(target.ids.into_iter().map(named).collect())
 }
 
 /// The edits of a file, and the number of cases that are left out.

@@ -12,11 +12,12 @@ use super::paths::parse_target;
 use super::subcommand::CliCommand;
 use anyhow::{Context, bail};
 use evaltrail_core::domain::{
-    EndedAttempt, Invocation, captured_case, clean_line, counted, eval_id_error, turn_range,
+    EndedAttempt, Invocation, captured_case, clean_line, counted, did_you_mean, eval_id_error,
+    turn_range,
 };
 use evaltrail_engine::runner::{RecordedConversation, with_user_message};
 use evaltrail_engine::workspace::Workspace;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -132,13 +133,16 @@ fn of_run(
 
 /// The position of the id that is named, or of the only one.
 fn one_of(named: Option<&str>, ids: &[&str]) -> anyhow::Result<usize> {
+    // Several attempts of a case have its id.
+    let mut seen = HashSet::new();
+    let different: Vec<&str> = ids.iter().copied().filter(|id| seen.insert(*id)).collect();
     let listed = || {
-        let shown: Vec<String> = ids
+        let shown: Vec<String> = different
             .iter()
             .take(LISTED)
             .map(|id| clean_line(id).into_owned())
             .collect();
-        let more = ids.len().saturating_sub(LISTED);
+        let more = different.len().saturating_sub(LISTED);
         shown.join(", ")
             + &if more > 0 {
                 format!(" … and {more} more")
@@ -147,11 +151,11 @@ fn one_of(named: Option<&str>, ids: &[&str]) -> anyhow::Result<usize> {
             }
     };
     match named {
-        Some(named) => ids
-            .iter()
-            .position(|id| *id == named)
-            .with_context(|| format!("there is no {named:?}; there is {}", listed())),
-        None if ids.len() == 1 => Ok(0),
+        Some(named) => ids.iter().position(|id| *id == named).with_context(|| {
+            let similar = did_you_mean(named, different.iter().copied());
+            format!("there is no {named:?}{similar}; there is {}", listed())
+        }),
+        None if different.len() == 1 => Ok(0),
         None => bail!("which one? --case {}", listed()),
     }
 }
@@ -160,4 +164,21 @@ fn one_of(named: Option<&str>, ids: &[&str]) -> anyhow::Result<usize> {
 fn turns_of(turns: &[Invocation], range: Option<&str>) -> anyhow::Result<Range<usize>> {
     let range = range.unwrap_or_default();
     turn_range(range, turns.len()).map_err(|why| anyhow::anyhow!("--turns {range}: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeated_ids_are_listed_once() {
+        let ids = ["dim_lights", "dim_lights", "lock_door", "lock_door"];
+        let error = |named| one_of(named, &ids).unwrap_err().to_string();
+        assert_eq!(
+            error(Some("dim_light")),
+            "there is no \"dim_light\"; did you mean \"dim_lights\"?; there is dim_lights, lock_door"
+        );
+        assert_eq!(error(None), "which one? --case dim_lights, lock_door");
+        assert_eq!(one_of(None, &ids[..2]).unwrap(), 0);
+    }
 }

@@ -3,6 +3,7 @@
 use super::Exit;
 use super::addresses::copy_at;
 use super::args::ColorWhen;
+use super::error_text::error_chain;
 use super::malformed::{excerpt_of, readable_text};
 use super::output::{paint, print_line, print_note};
 use super::paths::adk_results_text;
@@ -68,7 +69,8 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
                 files.extend(found.into_iter().map(|set| (set, names.clone())));
             }
             Err(error) => {
-                print_line(&format!("{}: {error}", path.display()));
+                let error = error.context(path.display().to_string());
+                print_line(&error_chain(&error));
                 unreadable += 1;
             }
         }

@@ -14,7 +14,7 @@ use clap::Args;
 use evaltrail_core::domain::clean_line;
 use evaltrail_core::formats::ColumnMap;
 use evaltrail_engine::process::{PrivateFolder, remove_private_folders_on_signals};
-use evaltrail_engine::report::export_as_named;
+use evaltrail_engine::report::{export_as_named, shell_word};
 use evaltrail_engine::store::{file_id, unpack_run};
 use evaltrail_engine::workspace::Workspace;
 use std::path::Path;
@@ -26,6 +26,9 @@ pub(super) struct ExportArgs {
     /// The run: `last`, `previous`, the beginning of its id, its name, or its folder
     #[arg(default_value = "last")]
     pub(super) run: String,
+    /// A file that is named without -o, to answer with how it is named
+    #[arg(hide = true)]
+    pub(super) misplaced: Option<PathBuf>,
     /// The file; by default run-ID.evaltrail. A name that ends in .html, .md, .xml (JUnit), .json or .csv becomes a
     /// report of this format
     #[arg(short, long, value_name = "FILE")]
@@ -75,6 +78,14 @@ impl CliCommand for OpenArgs {
 }
 
 pub(super) fn export(args: ExportArgs) -> anyhow::Result<Exit> {
+    if let Some(file) = &args.misplaced {
+        anyhow::bail!(
+            "{}: name the file with -o: evaltrail export {} -o {}",
+            file.display(),
+            shell_word(&args.run),
+            path_word(file)
+        );
+    }
     let workspace = Workspace::open(&args.folder)?;
     let run = find_run(&workspace, &args.run)?;
     let to = args

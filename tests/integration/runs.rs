@@ -501,6 +501,9 @@ fn unfinished_run_prints_resume_command() {
         .find_map(|line| line.strip_prefix("resume:  evaltrail "));
     let of_run = of_run.unwrap_or_else(|| panic!("{refused}"));
     assert!(of_run.contains("--metric bleu"), "{refused}");
+    // Longer than both parts of the run.
+    let pause = Duration::from_secs(4);
+    std::thread::sleep(pause);
     for command in [of_run, &resume] {
         let args: Vec<&str> = command
             .split(' ')
@@ -513,12 +516,96 @@ fn unfinished_run_prints_resume_command() {
             "{command}: {resumed}"
         );
     }
+    let listed = run(&["runs", ".", "--json"]);
+    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let worked = listed["runs"][0]["duration_s"].as_f64().unwrap();
+    assert!(worked < pause.as_secs_f64(), "{listed}");
     let seen = server.seen.lock().unwrap();
     assert_eq!(seen.runs.len(), 4, "{:?}", seen.runs);
     assert!(
         seen.runs.values().all(|count| *count == 1),
         "{:?}",
         seen.runs
+    );
+}
+
+/// A server that ends during a run ends the attempts of its agent after a few, and what is left can be resumed.
+#[test]
+fn run_stops_when_its_server_is_lost() {
+    let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
+    let cases = (0..400).map(|n| case(&format!("c{n}"), &format!("fine {n}"), "ok"));
+    write_set(work.path(), "s", cases.collect());
+    let agent = server.agent();
+    let mut command = evaltrail(work.path());
+    command
+        .args(["run", "--agent", &agent, "-j", "2", "--retries", "0"])
+        .arg(work.path());
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for("some runs", Duration::from_secs(30), || {
+        (server.seen.lock().unwrap().runs.len() > 5).then_some(())
+    });
+    server.stop();
+    let ended = child.wait_with_output().unwrap();
+    let printed = both(&ended);
+    assert_eq!(ended.status.code(), Some(2), "{printed}");
+    let lost = "attempts in a row could not connect: cannot reach ";
+    assert!(printed.contains(lost), "{printed}");
+    assert!(printed.contains("resume:  evaltrail run"), "{printed}");
+    let listed = output(
+        evaltrail(work.path())
+            .args(["runs", "--json"])
+            .arg(work.path()),
+    );
+    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let run = &listed["runs"][0];
+    let count = |key: &str| run[key].as_u64().unwrap();
+    assert!((2..=5).contains(&count("errored")), "{listed}");
+    assert!(count("passed") + count("errored") < 400, "{listed}");
+}
+
+/// What is mistyped, or put in the wrong place, is answered with what was probably meant.
+#[test]
+fn mistakes_of_arguments_name_what_is_meant() {
+    let (work, server) = (tempfile::tempdir().unwrap(), Double::start());
+    write_set(
+        work.path(),
+        "home_automation",
+        vec![
+            case("dim_lights", "fine a", "no"),
+            case("lock_door", "fine b", "no"),
+        ],
+    );
+    let agent = server.agent();
+    let run = |args: &[&str]| {
+        let mut command = evaltrail(work.path());
+        both(&output(command.current_dir(work.path()).args(args)))
+    };
+    let set = "home_automation.evalset.json";
+    run(&["run", set, "--agent", &agent]);
+    let checked = run(&["check", "nope.json"]);
+    assert_eq!(checked.matches("nope.json").count(), 1, "{checked}");
+    let mistyped = run(&["run", "hom"]);
+    assert!(
+        mistyped.contains(&format!("did you mean {set}?")),
+        "{mistyped}"
+    );
+    let exported = run(&["export", "last", "run.html"]);
+    assert!(
+        exported.contains("evaltrail export last -o run.html"),
+        "{exported}"
+    );
+    let wrong = run(&["accept", "last", "dim_light"]);
+    assert!(wrong.contains("did you mean \"dim_lights\"?"), "{wrong}");
+    let one = run(&["accept", "last", &format!("{set}:lock_door")]);
+    assert!(one.contains("1 case would change"), "{one}");
+    let elsewhere = run(&["accept", "last", "other.json:lock_door"]);
+    assert!(
+        elsewhere.contains("the run has no case of other.json"),
+        "{elsewhere}"
     );
 }
 

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ pub enum Dialect {
 pub struct Double {
     pub port: u16,
     pub seen: Arc<Mutex<Seen>>,
+    is_stopped: Arc<AtomicBool>,
 }
 
 #[derive(Default)]
@@ -47,13 +49,28 @@ impl Double {
         let port = listener.local_addr().unwrap().port();
         let seen = Arc::new(Mutex::new(Seen::default()));
         let shared = seen.clone();
+        let is_stopped = Arc::new(AtomicBool::new(false));
+        let stops = is_stopped.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
+                if stops.load(Ordering::SeqCst) {
+                    break;
+                }
                 let seen = shared.clone();
                 std::thread::spawn(move || serve(stream, &seen, dialect));
             }
         });
-        Double { port, seen }
+        Double {
+            port,
+            seen,
+            is_stopped,
+        }
+    }
+
+    /// Ends the server: connections are refused from now on.
+    pub fn stop(&self) {
+        self.is_stopped.store(true, Ordering::SeqCst);
+        let _ = TcpStream::connect(("127.0.0.1", self.port));
     }
 
     pub fn agent(&self) -> String {

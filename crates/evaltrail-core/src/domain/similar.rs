@@ -5,8 +5,11 @@ const MAX_LENGTH: usize = 200;
 /// Maximum edit distance of similar names. It is also at most half of the length of the name.
 const MAX_DISTANCE: usize = 4;
 
-/// The known name that is most similar to `name`: one that it begins, or one that differs in few characters. The case of
-/// letters does not matter. `None` if there is none.
+/// Of a shorter name, no other one is the beginning.
+const SHORTEST_BEGINNING: usize = 3;
+
+/// The known name that is most similar to `name`: one that it begins, or one that differs in few characters; else the only one
+/// that it begins, if it is short. The case of letters does not matter. `None` if there is none.
 pub fn most_similar<S: AsRef<str>>(name: &str, known: impl IntoIterator<Item = S>) -> Option<S> {
     if name.is_empty() || name.len() > MAX_LENGTH {
         return None;
@@ -28,11 +31,25 @@ pub fn most_similar<S: AsRef<str>>(name: &str, known: impl IntoIterator<Item = S
             .filter(|distance| *distance <= most)
             .map(|distance| (distance, 0))
     };
-    let near = known
-        .into_iter()
-        .filter_map(|other| Some((distance(other.as_ref())?, other)));
-    near.min_by_key(|(distance, _)| *distance)
-        .map(|(_, other)| other)
+    let mut beginnings = Vec::new();
+    let near = known.into_iter().filter_map(|other| {
+        let found = distance(other.as_ref());
+        match found {
+            Some(distance) => Some((distance, other)),
+            None => {
+                let is_begun = name.len() >= SHORTEST_BEGINNING
+                    && beginnings.len() < 2
+                    && other.as_ref().to_lowercase().starts_with(&name);
+                beginnings.extend(is_begun.then_some(other));
+                None
+            }
+        }
+    });
+    let nearest = near
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, other)| other);
+    let is_only = beginnings.len() == 1;
+    nearest.or_else(|| beginnings.pop().filter(|_| is_only))
 }
 
 /// `; did you mean "…"?`, or nothing if no known name is similar.
@@ -57,11 +74,14 @@ mod tests {
             ("water_tomatoes_2", Some("water_tomatoes")),
             ("b", None),
             ("cake", Some("bake")),
+            ("mul", Some("multiply")),
+            ("ba", None),
             ("completely_else", None),
             ("", None),
         ] {
             assert_eq!(most_similar(name, known), expected, "{name}");
         }
+        assert_eq!(most_similar("run", ["run_all", "run_one"]), None);
         assert_eq!(did_you_mean("bke", known), "; did you mean \"bake\"?");
         assert_eq!(most_similar(&"x".repeat(1 << 20), known), None);
     }

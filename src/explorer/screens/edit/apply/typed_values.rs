@@ -34,7 +34,11 @@ pub(super) fn json_value(typed: &str) -> Result<Value, FieldError> {
     }
     json::parse(typed)
         .map(|parsed| parsed.value)
-        .map_err(|error| {
+        .map_err(|mut error| {
+            // What is typed is a value, although files are parsed in the same way.
+            for part in [&mut error.expected, &mut error.found] {
+                *part = part.replace("the end of the file", "the end of the value");
+            }
             let is_word = typed
                 .chars()
                 .all(|c| c.is_alphanumeric() || " _-.".contains(c))
@@ -53,5 +57,24 @@ pub(super) fn json_object(typed: &str) -> Result<Map<String, Value>, FieldError>
     match json_value(if typed.trim().is_empty() { "{}" } else { typed })? {
         Value::Object(map) => Ok(map),
         _ => Err("expected an object: {\"key\": value}".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_typed_json_are_about_a_value() {
+        let error = |typed| json_value(typed).unwrap_err();
+        assert_eq!(
+            error("{} x"),
+            "at character 4: expected the end of the value, found 'x'"
+        );
+        assert!(
+            error("[1").ends_with("found the end of the value"),
+            "{}",
+            error("[1")
+        );
     }
 }
