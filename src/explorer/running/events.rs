@@ -103,6 +103,7 @@ fn event_of_run(model: &mut Model, event: RunEvent) -> Vec<Effect> {
     let over = match &event {
         RunEvent::Started { key, .. } => {
             model.run_screen.since.insert(*key, model.now);
+            model.run_screen.first_started.get_or_insert(model.now);
             None
         }
         RunEvent::Finished(attempt) => Some((attempt.key, false)),

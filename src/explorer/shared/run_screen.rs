@@ -15,6 +15,10 @@ pub struct RunScreen;
 pub struct RunScreenState {
     /// When the run started, in seconds since the explorer opened.
     pub began: f64,
+    /// When the first attempt started since then, in seconds since the explorer opened.
+    pub first_started: Option<f64>,
+    /// The number of attempts that had ended before, in a run that is continued.
+    pub ended_before: usize,
     /// Row of the cursor in its pane.
     pub cursor: usize,
     /// Whether the cursor is in the pane of finished cases; otherwise in that of attempts in flight.
@@ -42,6 +46,7 @@ impl RunScreenState {
     pub fn new(run: &RunState, now: f64) -> RunScreenState {
         let mut screen = RunScreenState {
             began: now,
+            ended_before: run.totals.ended(),
             ..RunScreenState::default()
         };
         let ended = (0..run.finished.len()).filter_map(|at| run.finished.key(at));
@@ -86,6 +91,14 @@ impl RunScreenState {
         let rows = self.failing.iter().rev().chain(self.passing.iter().rev());
         let mut rows = rows.skip(row);
         rows.next().map(|case| *case as usize)
+    }
+
+    /// Attempts that ended in each second since the first one started; `None` before two have ended. The time in which agents
+    /// are connected does not count.
+    pub fn attempts_per_second(&self, ended: usize, now: f64) -> Option<f64> {
+        let seconds = now - self.first_started?;
+        let ended = ended.checked_sub(self.ended_before)?;
+        (ended >= 2 && seconds > 0.0).then(|| ended as f64 / seconds)
     }
 
     /// How long an attempt has been in flight, in seconds.
@@ -150,6 +163,23 @@ mod tests {
                 ..RunOptions::default()
             },
         }))
+    }
+
+    #[test]
+    fn pace_counts_from_the_first_attempt() {
+        let screen = RunScreenState {
+            began: 10.0,
+            first_started: Some(40.0),
+            ended_before: 100,
+            ..RunScreenState::default()
+        };
+        assert_eq!(screen.attempts_per_second(101, 45.0), None);
+        assert_eq!(screen.attempts_per_second(120, 50.0), Some(2.0));
+        let connecting = RunScreenState {
+            first_started: None,
+            ..screen
+        };
+        assert_eq!(connecting.attempts_per_second(120, 50.0), None);
     }
 
     #[test]

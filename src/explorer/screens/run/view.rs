@@ -199,10 +199,9 @@ fn pace(model: &Model, run: &RunState) -> String {
     }
     let elapsed = model.now - model.run_screen.began;
     let done = run.totals.ended();
-    if done < 2 || elapsed <= 0.0 {
+    let Some(pace) = model.run_screen.attempts_per_second(done, model.now) else {
         return format!("{elapsed:.0}s");
-    }
-    let pace = done as f64 / elapsed;
+    };
     let left = (run.plan.attempts() - done) as f64 / pace;
     format!(
         "{pace:.1} attempts/s · {elapsed:.0}s · eta {}",
