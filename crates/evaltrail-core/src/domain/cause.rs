@@ -1,5 +1,6 @@
 //! Why attempts did not pass, without what differs from case to case: equal causes make a group.
 
+use super::model_error::reporter_of;
 use super::{Attempt, Finding, FindingRule, MetricResult, ModelError, Status};
 use serde::{Deserialize, Serialize};
 
@@ -165,7 +166,7 @@ impl Cause {
     pub fn describe(&self) -> String {
         match self {
             Cause::Error(message) => format!("errored: {message}"),
-            Cause::ModelError(kind) => format!("the model reported {kind}"),
+            Cause::ModelError(kind) => format!("{} reported {kind}", reporter_of(kind)),
             Cause::SpendingLimit => "the spending limit of the judge is reached".into(),
             Cause::Call {
                 rule,

@@ -121,9 +121,14 @@ impl ModelError {
         clean_line(&text).into_owned()
     }
 
-    /// "the model reported SAFETY: blocked by safety".
+    /// "the model reported SAFETY: blocked by safety"; "the agent reported" if the error may be one of its code or its tools.
     pub fn describe(&self) -> String {
-        format!("the model reported {}", self.text())
+        format!("{} reported {}", self.reporter(), self.text())
+    }
+
+    /// "the model", or "the agent" if it is not known that the model reported the error.
+    pub fn reporter(&self) -> &'static str {
+        reporter_of(self.kind())
     }
 
     /// What errors of the same kind have in common: the code, or the message if there is none.
@@ -133,6 +138,18 @@ impl ModelError {
         } else {
             &self.code
         }
+    }
+}
+
+/// Who reported errors of a kind, as [`ModelError::kind`] has it. Models have codes such as `SAFETY`, `content_filter` or `429`;
+/// names of exceptions and messages without a code may be from the agent's code or its tools, too.
+pub(super) fn reporter_of(kind: &str) -> &'static str {
+    let is_code = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let has = |is: fn(&char) -> bool| kind.chars().any(|c| is(&c));
+    let is_mixed = has(char::is_ascii_uppercase) && has(char::is_ascii_lowercase);
+    match !kind.is_empty() && kind.chars().all(is_code) && !is_mixed {
+        true => "the model",
+        false => "the agent",
     }
 }
 
@@ -226,8 +243,13 @@ mod tests {
         );
         assert_eq!(
             words("", "no\u{1b}[31m quota"),
-            "the model reported no␛[31m quota"
+            "the agent reported no␛[31m quota"
         );
+        assert_eq!(
+            words("ValueError", "fuse box 3 does not answer"),
+            "the agent reported ValueError: fuse box 3 does not answer"
+        );
+        assert_eq!(words("429", "slow"), "the model reported 429: slow");
         assert_eq!(
             words("length", ""),
             "the model reported length: the response was cut at the token limit"

@@ -5,7 +5,7 @@ use evaltrail_core::domain::counted;
 use evaltrail_core::domain::{
     AttemptSummary, Gate, Quarantine, RunState, Status, ToolCounts, clean_line,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The sign before the error that a model reported, so that a case with one is never only marked as passed.
 pub(super) const MODEL_ERROR_SIGN: &str = "⚠";
@@ -92,10 +92,11 @@ pub(super) fn summary_remarks(state: &RunState) -> Vec<String> {
         .collect()
 }
 
-/// In how many attempts the model reported an error, how many of them passed, and the codes; `None` if in none.
+/// In how many attempts the model, or the agent, reported an error, how many of them passed, and the codes; `None` if in none.
 fn model_errors_remark(state: &RunState) -> Option<String> {
     let (mut attempts, mut passed) = (0, 0);
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
+    let mut reporters: BTreeSet<&'static str> = BTreeSet::new();
     for attempt in state
         .finished
         .iter()
@@ -104,6 +105,7 @@ fn model_errors_remark(state: &RunState) -> Option<String> {
         attempts += 1;
         passed += usize::from(attempt.status == Status::Passed);
         for (_, error) in &attempt.model_errors {
+            reporters.insert(error.reporter());
             *kinds
                 .entry(clean_line(error.kind()).chars().take(60).collect())
                 .or_default() += 1;
@@ -116,7 +118,10 @@ fn model_errors_remark(state: &RunState) -> Option<String> {
         .collect();
     let kinds = kinds.join(", ");
     (attempts > 0).then(|| {
-        format!("{MODEL_ERROR_SIGN} the model reported an error in {of}, {passed} of them passed: {kinds}")
+        let who = reporters.into_iter().collect::<Vec<_>>().join(" or ");
+        format!(
+            "{MODEL_ERROR_SIGN} {who} reported an error in {of}, {passed} of them passed: {kinds}"
+        )
     })
 }
 
