@@ -268,6 +268,7 @@ pub(crate) fn can_open_here(model: &Model) -> Enabled {
     match model.screen_context() {
         Context::Runs => runs::has_run_here(model),
         Context::Trends => trends::has_points(model),
+        Context::Run => run::has_row_here(model),
         _ => has_rows(model),
     }
 }

@@ -231,6 +231,7 @@ fn ended_text(run: &RunState) -> String {
         totals.passed, totals.failed, totals.errored, totals.not_evaluated
     );
     match run.plan.options.repeat {
+        _ if totals.ended() == 0 => format!("run ended without a result{rest}; it is not recorded"),
         0 | 1 => format!("run ended: {counts}"),
         _ => format!(
             "run ended: {}; attempts: {counts}",

@@ -26,11 +26,19 @@ const RUNS_SHOWN: u16 = 12;
 /// Maximum number of lines of the user's message above the first difference.
 const USER_LINES: usize = 2;
 
+/// Where the preview is, in a run without any result.
+const NO_RESULT: &str = "no attempt has a result, so the run is not recorded";
+
 pub(crate) fn draw(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let Some(case) = &model.view.preview else {
         let inner = panel(area, "", false, theme, buffer);
         if model.is_on(Context::Run) {
-            let (text, width) = ("no preview of this result", inner.width.saturating_sub(1));
+            let has_results = model.run.as_ref().is_some_and(|run| run.totals.ended() > 0);
+            let text = match has_results {
+                true => "no preview of this result",
+                false => NO_RESULT,
+            };
+            let width = inner.width.saturating_sub(1);
             put(
                 buffer,
                 inner.x + 1,

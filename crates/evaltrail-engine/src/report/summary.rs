@@ -331,7 +331,10 @@ fn next_steps(state: &RunState, paint: Paint, next: NextCommands<'_>) -> String 
     // A run without results is not kept, except for one of several machines.
     let is_kept = state.plan.options.shard.is_some() || state.plan.cases.is_empty();
     if !is_kept && !state.finished.iter().any(is_recorded) {
-        return String::new();
+        return match state.finished.is_empty() {
+            true => paint.faint("\nno attempt has a result, so the run is not recorded"),
+            false => String::new(),
+        };
     }
     let id = clean_line(&state.plan.run_id).into_owned();
     let totals = state.totals;

@@ -6,7 +6,8 @@ mod update;
 mod view;
 
 pub(crate) use update::{
-    accept, cancel_all, cancel_one, finished_under_cursor, next_failing, pause, switch_pane, watch,
+    accept, cancel_all, cancel_one, finished_under_cursor, has_row_here, next_failing, pause,
+    switch_pane, watch,
 };
 
 use crate::explorer::shared::case_ref::CaseRef;

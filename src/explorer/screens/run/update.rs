@@ -8,6 +8,7 @@ use crate::explorer::shared::case_screen::CaseOrigin;
 use crate::explorer::shared::command_names::CANCEL_ALL;
 use crate::explorer::shared::cyclic_search::next_row;
 use crate::explorer::shared::effect::{Effect, RunEffect};
+use crate::explorer::shared::enabled::Enabled;
 use crate::explorer::shared::layout::inside;
 use crate::explorer::shared::message::Mouse;
 use crate::explorer::shared::model::Model;
@@ -123,6 +124,14 @@ fn under_cursor(model: &Model) -> Option<AttemptKey> {
             lanes.sort_by_key(|(_, lane)| lane.slot);
             lanes.get(model.run_screen.cursor).map(|(key, _)| **key)
         }
+    }
+}
+
+/// Whether there is a row under the cursor. A cancelled attempt has one, too: opening it says that it has no result.
+pub(crate) fn has_row_here(model: &Model) -> Enabled {
+    match model.run_screen.cursor < listed(model) {
+        true => Ok(()),
+        false => Err("there is no attempt here"),
     }
 }
 
