@@ -251,6 +251,7 @@ fn many_in_a_model(cases: usize) -> Model {
                 text,
                 tools,
                 problem: None,
+                is_syntax_error: false,
             }
         })
         .collect();

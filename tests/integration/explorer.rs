@@ -2396,3 +2396,63 @@ fn run_options_count_runnable_cases() {
     let frame = screen_text(&model);
     assert!(frame.contains(&format!("{} attempts", run * 3)), "{frame}");
 }
+
+/// A run that was stopped before any attempt ended has nothing to open, and says why it is nowhere else.
+#[test]
+fn stopped_run_without_results_says_so() {
+    let mut model = sample();
+    let state = run_state(&model, 2);
+    update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
+    let ended = vec![RunEvent::Ended { duration_s: 1.0 }];
+    update(&mut model, Msg::Run(RunMsg::Events(ended)));
+    let shown = screen_text(&model);
+    assert!(
+        shown.contains("no attempt has a result, so the run is not recorded"),
+        "{shown}"
+    );
+    assert!(!shown.contains("enter open"), "{shown}");
+    assert_eq!(press(&mut model, "enter"), []);
+    assert_eq!(press(&mut model, "Z"), [], "there is nothing to continue");
+}
+
+/// A file with a syntax error is one that cannot be read, although its cases are listed.
+#[test]
+fn malformed_file_is_neither_run_nor_counted() {
+    let mut model = sample();
+    let SetState::Ready(file, digest) = model.view.sets[0].state.clone() else {
+        panic!("the set is open")
+    };
+    let all = model.view.sets.iter().enumerate().skip(2);
+    let readable: usize = all.map(|(set, _)| model.file(set).unwrap().len()).sum();
+    let problem = CaseSummary {
+        problem: Some("line 1, column 9: expected a key".into()),
+        is_syntax_error: true,
+        ..CaseSummary::default()
+    };
+    update(
+        &mut model,
+        Msg::Sets(SetMsg::Summarised {
+            set: 0,
+            digest,
+            summaries: Arc::new(vec![problem; file.len()]),
+        }),
+    );
+    let ticket = model.ticket();
+    let lost = SetLoaded {
+        set: 1,
+        ticket,
+        result: Err("an empty file".into()),
+    };
+    update(&mut model, Msg::Sets(SetMsg::Loaded(lost)));
+    assert_eq!(
+        (press(&mut model, "r"), press(&mut model, "e")),
+        (vec![], vec![])
+    );
+    press(&mut model, "left g");
+    let shown = screen_text(&model);
+    assert!(shown.contains("2 files cannot be read"), "{shown}");
+    assert!(
+        shown.contains(&format!("r run all ({readable})")),
+        "{shown}"
+    );
+}

@@ -54,6 +54,10 @@ pub(crate) fn can_write_set(model: &Model) -> Enabled {
 
 pub(crate) fn can_edit(model: &Model) -> Enabled {
     has_case(model)?;
+    let case = model.current_case();
+    if case.is_some_and(|case| model.known_problem_of(case).is_some()) {
+        return Err("the case cannot be read; open its file in the editor");
+    }
     is_written_here(model)
 }
 

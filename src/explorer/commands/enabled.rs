@@ -11,7 +11,7 @@ use crate::explorer::shared::case_lines::CaseTab;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::command_names::RUN;
 use crate::explorer::shared::context::Context;
-use crate::explorer::shared::enabled::{Enabled, can_run, run_in_progress};
+use crate::explorer::shared::enabled::{Enabled, can_run, can_start_run, run_in_progress};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::outcomes::CaseOutcome;
 use crate::explorer::shared::screen;
@@ -101,7 +101,7 @@ pub(crate) fn can_edit_value(model: &Model) -> Enabled {
 /// Whether there is something that [`start::run_again`] would run.
 pub(crate) fn can_run_again(model: &Model) -> Enabled {
     match start::is_nothing_run(model) {
-        true => can_run(model),
+        true => can_start_run(model),
         false => can_rerun(model),
     }
 }

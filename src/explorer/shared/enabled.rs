@@ -1,7 +1,9 @@
 //! Whether a command is enabled, where screens ask for it too.
 
+use super::case_list::{Pane, TreeNode};
 use super::command_names::CANCEL_ALL;
 use super::model::Model;
+use super::set_view::SetView;
 use std::sync::LazyLock;
 
 /// Whether a command is enabled; the error is the reason why it is not.
@@ -20,11 +22,32 @@ pub(crate) fn has_set(model: &Model) -> Enabled {
         .ok_or("there is no eval set here")
 }
 
-pub(crate) fn can_run(model: &Model) -> Enabled {
+/// Whether a run of any listed cases can be started.
+pub(crate) fn can_start_run(model: &Model) -> Enabled {
     if model.run.as_ref().is_some_and(|run| run.is_live()) {
         return Err(run_in_progress());
     }
     has_set(model)
+}
+
+/// Whether the selected cases, the set or the case under the cursor can be run.
+pub(crate) fn can_run(model: &Model) -> Enabled {
+    can_start_run(model)?;
+    // Of several sets, those that can be read are run.
+    let is_of_one_set = match model.open_case() {
+        Some(_) => true,
+        None => {
+            let browse = &model.view.browse;
+            let is_in_tree = browse.pane == Pane::Sets;
+            let on_set = matches!(browse.nodes.get(browse.node), Some(TreeNode::Set(_)));
+            browse.selected.is_empty() && (!is_in_tree || on_set)
+        }
+    };
+    let set = model.current_set().and_then(|set| model.view.sets.get(set));
+    match is_of_one_set && set.is_some_and(SetView::cannot_be_read) {
+        true => Err("the file cannot be read"),
+        false => Ok(()),
+    }
 }
 
 pub(crate) fn can_score(model: &Model) -> Enabled {

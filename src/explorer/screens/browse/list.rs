@@ -113,7 +113,7 @@ fn list_title(model: &Model, room: usize) -> String {
         count => format!(" · {count} selected"),
     };
     let mut sets = model.sets_at_cursor();
-    let is_unreadable = |set: &&usize| matches!(model.view.sets[**set].state, SetState::Failed(_));
+    let is_unreadable = |set: &&usize| model.view.sets[**set].cannot_be_read();
     let unreadable = match sets.iter().filter(is_unreadable).count() {
         0 => String::new(),
         count => format!(" · {} cannot be read", counted(count, "file")),
