@@ -246,7 +246,9 @@ fn past_runs(model: &mut Model, msg: HistoryMsg) -> Vec<Effect> {
     match msg {
         HistoryMsg::Listed { ticket, history } => {
             trends::listed(model, ticket, history.clone());
-            runs::listed(model, ticket, history)
+            let mut effects = comparison::listed(model, &history);
+            effects.extend(runs::listed(model, ticket, history));
+            effects
         }
         HistoryMsg::Opened { past, name, case } => {
             let effects = opened_run::open(model, *past, name);

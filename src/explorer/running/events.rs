@@ -94,7 +94,8 @@ fn event_of_run(model: &mut Model, event: RunEvent) -> Vec<Effect> {
             model.run_screen.in_finished = true;
             model.run_screen.cursor = 0;
             effects.extend(model.read_summaries_of_runs());
-            if model.is_on(Context::Trends) {
+            let shows = [Context::Trends, Context::Comparison, Context::ComparedCase];
+            if shows.into_iter().any(|context| model.is_on(context)) {
                 effects.push(Effect::History(HistoryEffect::List(model.ticket())));
             }
         }

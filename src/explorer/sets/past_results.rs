@@ -24,7 +24,8 @@ pub(crate) fn records_changed(model: &mut Model) -> Vec<Effect> {
         model.others_results,
         model.read_files(),
     ))];
-    if model.is_on(Context::Runs) {
+    let lists = [Context::Runs, Context::Comparison, Context::ComparedCase];
+    if lists.into_iter().any(|context| model.is_on(context)) {
         effects.push(Effect::History(HistoryEffect::List(model.ticket())));
     }
     effects

@@ -8,8 +8,8 @@ mod update;
 mod view;
 
 pub(crate) use update::{
-    compared, has_case_to_step_to, hide_identical, next_case, previous_case, rebuild, switch_pane,
-    without_expected,
+    compared, has_case_to_step_to, hide_identical, listed, next_case, previous_case, rebuild,
+    switch_pane, without_expected,
 };
 
 use crate::explorer::shared::context::Context;

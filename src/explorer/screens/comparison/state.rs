@@ -14,11 +14,21 @@ pub enum CaseList {
     Of(CaseChange),
     /// The cases that passed in the first run and that the workspace does not have any more.
     Removed,
+    /// The cases of the first run that the second one, which is unfinished, has not run yet.
+    PendingAfter,
+    /// The cases of the second run that the first one, which is unfinished, has not run yet.
+    PendingBefore,
 }
 
 impl CaseList {
     /// The list that contains a case.
-    fn of_case(pair: &ComparedPair, case: &ComparedCase) -> CaseList {
+    fn of_case(pair: &ComparedPair, case: &ComparedCase, is_pending: bool) -> CaseList {
+        if is_pending {
+            return match case.change {
+                CaseChange::OnlyAfter => CaseList::PendingBefore,
+                _ => CaseList::PendingAfter,
+            };
+        }
         if pair.is_removed(case) {
             CaseList::Removed
         } else {
@@ -28,14 +38,16 @@ impl CaseList {
 
     /// All, in display order.
     fn all() -> impl Iterator<Item = CaseList> {
-        CaseChange::ALL.into_iter().flat_map(|change| {
+        let pending = [CaseList::PendingAfter, CaseList::PendingBefore];
+        let by_change = CaseChange::ALL.into_iter().flat_map(|change| {
             let list = CaseList::Of(change);
             if change == CaseChange::Unclear {
                 vec![list, CaseList::Removed]
             } else {
                 vec![list]
             }
-        })
+        });
+        by_change.chain(pending)
     }
 
     /// The heading.
@@ -43,6 +55,8 @@ impl CaseList {
         match self {
             CaseList::Of(change) => change.heading(),
             CaseList::Removed => "removed, passed in the first run",
+            CaseList::PendingAfter => "without a result in the second run so far",
+            CaseList::PendingBefore => "without a result in the first run so far",
         }
     }
 }
@@ -82,7 +96,9 @@ impl ComparisonScreen {
             CaseChange::OnlyBefore,
             CaseChange::OnlyAfter,
         ];
-        let folded = folded.into_iter().map(CaseList::Of).collect();
+        let pending = [CaseList::PendingAfter, CaseList::PendingBefore];
+        let folded = folded.into_iter().map(CaseList::Of).chain(pending);
+        let folded = folded.collect();
         let mut screen = ComparisonScreen {
             pair,
             folded,
@@ -105,9 +121,10 @@ impl ComparisonScreen {
     pub(crate) fn list(&mut self) {
         self.rows.clear();
         let mut lists: BTreeMap<CaseList, Vec<ComparisonRow>> = BTreeMap::new();
+        let pending = self.pair.pending();
         for (at, case) in self.pair.found.cases.iter().enumerate() {
             lists
-                .entry(CaseList::of_case(&self.pair, case))
+                .entry(CaseList::of_case(&self.pair, case, pending.contains(&at)))
                 .or_default()
                 .push(ComparisonRow::Case(at));
         }
@@ -119,6 +136,33 @@ impl ComparisonScreen {
             self.rows
                 .extend(cases.into_iter().filter(|_| !self.folded.contains(&list)));
         }
+    }
+
+    /// Shows newer results of the same runs. The cursor stays on its case. Returns the open case by its new position.
+    pub(crate) fn renew(&mut self, pair: Arc<ComparedPair>) -> Option<usize> {
+        let old = self.pair.clone();
+        let find = |at: usize| {
+            let was = &old.found.cases[at];
+            let is_same = |case: &ComparedCase| {
+                (was.before.is_some() && case.before == was.before)
+                    || (was.after.is_some() && case.after == was.after)
+            };
+            pair.found.cases.iter().position(is_same)
+        };
+        let (here, open) = (
+            self.case_here().and_then(find),
+            self.case.as_ref().and_then(|case| find(case.at)),
+        );
+        self.pair = pair.clone();
+        self.list();
+        let row = self
+            .rows
+            .iter()
+            .position(|row| here.is_some_and(|at| *row == ComparisonRow::Case(at)));
+        self.cursor = row
+            .unwrap_or(self.cursor)
+            .min(self.rows.len().saturating_sub(1));
+        open
     }
 
     /// The case under the cursor.
@@ -228,6 +272,53 @@ mod tests {
             state,
             name: "r".into(),
         }
+    }
+
+    #[test]
+    fn cases_that_are_not_run_yet_are_no_difference() {
+        let ids = [("a.json", "x"), ("a.json", "y"), ("a.json", "z")];
+        let (before, whole) = (run(&ids), run(&ids));
+        let mut after = ComparedRun {
+            state: RunState::new(whole.state.plan.clone()),
+            name: "s".into(),
+        };
+        let pair = |after: &ComparedRun| {
+            Arc::new(ComparedPair {
+                found: compare_runs(&before.state, &after.state, &ComparisonRule::default()),
+                before: before.clone(),
+                after: after.clone(),
+                removed: BTreeSet::new(),
+            })
+        };
+        let apply = |after: &mut ComparedRun, case: usize| {
+            let attempts = whole.state.attempts_of(case);
+            after.state.apply(RunEvent::Finished(attempts[0].clone()));
+        };
+        let headings = |screen: &ComparisonScreen| -> Vec<String> {
+            let heading = |row: &ComparisonRow| match row {
+                ComparisonRow::Heading(list, count) => Some(format!("{count} {}", list.heading())),
+                ComparisonRow::Case(_) => None,
+            };
+            screen.rows.iter().filter_map(heading).collect()
+        };
+        apply(&mut after, 0);
+        let mut screen = ComparisonScreen::new(pair(&after));
+        assert_eq!(
+            headings(&screen),
+            [
+                "1 still passing",
+                "2 without a result in the second run so far"
+            ]
+        );
+        assert_eq!(
+            screen.pair.after.unfinished_text().unwrap(),
+            "unfinished, 1 of 3"
+        );
+        apply(&mut after, 1);
+        apply(&mut after, 2);
+        screen.renew(pair(&after));
+        assert_eq!(headings(&screen), ["3 still passing"]);
+        assert_eq!(screen.pair.after.unfinished_text(), None);
     }
 
     #[test]

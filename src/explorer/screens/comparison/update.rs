@@ -3,10 +3,10 @@
 use crate::explorer::screens::comparison::columns::build;
 use crate::explorer::screens::comparison::draw_case::lines_area;
 use crate::explorer::screens::comparison::state::{CaseColumns, ComparisonRow, ComparisonScreen};
-use crate::explorer::shared::compared_pair::ComparedPair;
+use crate::explorer::shared::compared_pair::{ComparedPair, ComparedRun};
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::cyclic_search::next_row;
-use crate::explorer::shared::effect::{Effect, ScreenRequest};
+use crate::explorer::shared::effect::{Effect, HistoryEffect, ScreenRequest};
 use crate::explorer::shared::enabled::Enabled;
 use crate::explorer::shared::layout::inside;
 use crate::explorer::shared::message::Mouse;
@@ -15,6 +15,7 @@ use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::notices;
 use crate::explorer::shared::screen::layout;
 use evaltrail_core::analysis::{CaseChange, ChangedCondition, ComparedCase};
+use evaltrail_engine::history::{History, RunSummary};
 use std::sync::Arc;
 
 fn screen(model: &Model) -> Option<&ComparisonScreen> {
@@ -25,12 +26,57 @@ fn screen_mut(model: &mut Model) -> Option<&mut ComparisonScreen> {
     model.screen_mut()
 }
 
-/// Shows two runs that were compared, unless the screen of runs was left in the meantime.
+/// Shows two runs that were compared, unless the screen of runs was left in the meantime. If they are shown already, they have
+/// newer results.
 pub(crate) fn compared(model: &mut Model, pair: Arc<ComparedPair>) -> Vec<Effect> {
     if model.is_on(Context::Runs) {
         model.show(ComparisonScreen::new(pair));
+        return Vec::new();
+    }
+    let Some(screen) = screen_mut(model) else {
+        return Vec::new();
+    };
+    if ids_of(&screen.pair) != ids_of(&pair) {
+        return Vec::new();
+    }
+    let scroll = screen.case.as_ref().map_or(0, |case| case.scroll);
+    match screen.renew(pair) {
+        Some(open) => {
+            open_case(model, open);
+            if let Some(case) = screen_mut(model).and_then(|screen| screen.case.as_mut()) {
+                case.scroll = scroll;
+            }
+            rebuild(model);
+        }
+        None => screen.case = None,
     }
     Vec::new()
+}
+
+fn ids_of(pair: &ComparedPair) -> [&str; 2] {
+    [&pair.before, &pair.after].map(|run| run.state.plan.run_id.as_str())
+}
+
+/// The runs of the folder were listed: an unfinished run that is shown here, and has more results now, is compared again.
+pub(crate) fn listed(model: &Model, history: &History) -> Vec<Effect> {
+    let Some(screen) = screen(model) else {
+        return Vec::new();
+    };
+    let find = |run: &ComparedRun| {
+        let mut runs = history.ours();
+        runs.find(|summary| summary.run_id == run.state.plan.run_id)
+    };
+    let (before, after) = (&screen.pair.before, &screen.pair.after);
+    let has_more = |run: &ComparedRun, summary: &RunSummary| {
+        run.state.count_outstanding() > 0 && summary.totals.ended() > run.state.totals.ended()
+    };
+    match (find(before), find(after)) {
+        (Some(a), Some(b)) if has_more(before, a) || has_more(after, b) => {
+            let (a, b) = (Box::new(a.clone()), Box::new(b.clone()));
+            vec![Effect::History(HistoryEffect::Compare(a, b))]
+        }
+        _ => Vec::new(),
+    }
 }
 
 pub(super) fn back(_: &mut Model) -> Vec<Effect> {

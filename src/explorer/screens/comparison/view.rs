@@ -102,9 +102,23 @@ pub(super) fn draw(
     None
 }
 
+/// Which of the runs are unfinished.
+fn unfinished_texts(pair: &ComparedPair) -> Vec<String> {
+    let runs = [("first", &pair.before), ("second", &pair.after)];
+    let text = |(which, run): (&str, &ComparedRun)| {
+        let text = run.unfinished_text()?;
+        // The separator of the title.
+        Some(format!("the {which} run is {}", text.replace(',', ":")))
+    };
+    runs.into_iter().filter_map(text).collect()
+}
+
 fn list(screen: &ComparisonScreen, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let found = &screen.pair.found;
-    let title = std::iter::once(found.changes_text())
+    let unfinished = unfinished_texts(&screen.pair);
+    let title = unfinished
+        .into_iter()
+        .chain(std::iter::once(found.changes_text()))
         .chain(found.unpaired_text())
         .collect::<Vec<_>>()
         .join(", ")
@@ -163,8 +177,10 @@ fn list(screen: &ComparisonScreen, area: Rect, theme: &Theme, buffer: &mut Buffe
 }
 
 fn role_of(list: CaseList, theme: &Theme) -> Style {
-    let CaseList::Of(change) = list else {
-        return theme.status(Status::NotEvaluated);
+    let change = match list {
+        CaseList::Of(change) => change,
+        CaseList::Removed => return theme.status(Status::NotEvaluated),
+        CaseList::PendingAfter | CaseList::PendingBefore => return theme.style(Role::Title),
     };
     match change {
         CaseChange::Broke | CaseChange::StillFailing => theme.status(Status::Failed),
@@ -343,7 +359,14 @@ fn run_lines(model: &Model, pair: &ComparedPair) -> Vec<(String, Role)> {
     for (title, run) in [("first ", &pair.before), ("second", &pair.after)] {
         let started = model.started_text(&run.state.plan.started);
         let name = clean_line(&run.name);
-        lines.push((format!("{title}  {name}  {started}"), Role::Text));
+        let unfinished = run.unfinished_text();
+        let unfinished = unfinished
+            .map(|text| format!("  {text}"))
+            .unwrap_or_default();
+        lines.push((
+            format!("{title}  {name}  {started}{unfinished}"),
+            Role::Text,
+        ));
         let agent = run.state.plan.agent_label();
         lines.push((format!("        {}", clean_line(&agent)), Role::Faint));
     }
