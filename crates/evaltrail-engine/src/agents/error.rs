@@ -19,6 +19,8 @@ pub struct AgentError {
 pub enum ErrorKind {
     /// The agent could not be reached, or reported that it is busy. It has not done anything yet.
     Unavailable,
+    /// Nothing accepts connections at the agent's address.
+    Unreachable,
     /// The agent did not respond in time.
     Timeout,
     /// The response was malformed or incomplete.
@@ -44,6 +46,6 @@ impl AgentError {
     /// Whether the request may be retried. Agents have side effects, so only failures before the agent did anything are
     /// retried.
     pub fn may_retry(&self) -> bool {
-        self.kind == ErrorKind::Unavailable
+        matches!(self.kind, ErrorKind::Unavailable | ErrorKind::Unreachable)
     }
 }

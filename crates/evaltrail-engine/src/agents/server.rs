@@ -161,7 +161,10 @@ impl Server {
         // What the agent reports in its own words needs no explanation.
         if !matches!(
             error.kind,
-            ErrorKind::Protocol | ErrorKind::Unavailable | ErrorKind::Setup
+            ErrorKind::Protocol
+                | ErrorKind::Unavailable
+                | ErrorKind::Unreachable
+                | ErrorKind::Setup
         ) {
             return error;
         }

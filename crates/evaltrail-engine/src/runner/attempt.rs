@@ -37,6 +37,14 @@ struct TryOutcome {
     outcome: Result<(), Interruption>,
 }
 
+/// The kind of the error with which a conversation ended; `None` if the agent answered.
+fn failure_of(outcome: &Result<(), Interruption>) -> Option<ErrorKind> {
+    match outcome {
+        Err(Interruption::Failed(error)) => Some(error.kind),
+        Ok(()) | Err(Interruption::SpendingLimit(_)) => None,
+    }
+}
+
 /// Admits the attempt to its agent. Reports if it has to wait for others.
 async fn admitted(
     agent: &dyn Agent,
@@ -300,6 +308,7 @@ impl RunResources {
             true => Some(self.pinned_turn(&opening.session_id).await),
             false => None,
         };
+        let contact = self.reach.begin(set);
         let mut backoff = Backoff::new(self.plan.options.retries);
         loop {
             let tools = Arc::new(self.tools_of(attempt, history));
@@ -319,6 +328,7 @@ impl RunResources {
                 Err(Interruption::Failed(_)) => Some(true),
                 Err(Interruption::SpendingLimit(_)) => None,
             };
+            self.reach.ended(set, failure_of(&talk.outcome));
             match talk.outcome {
                 Ok(()) => return self.score(attempt, sink).await,
                 Err(Interruption::SpendingLimit(why)) => return self.leave_unscored(attempt, &why),
@@ -328,6 +338,9 @@ impl RunResources {
                         attempt.actual.is_empty() && !tools.were_used() && error.may_retry();
                     let delay = fresh.then(|| backoff.next(error.retry_after)).flatten();
                     let Some(delay) = delay else {
+                        if fresh {
+                            self.reach.failed(set, attempt.key, contact, &error);
+                        }
                         return self.fail(attempt, error.message);
                     };
                     let delay_ms = delay.as_millis() as u64;

@@ -7,7 +7,7 @@ use super::queue_cases::{ClaimedCases, QueueRecords};
 use super::run_resources::{ProgressSink, RunResources};
 use crate::agents::AttemptMemory;
 use crate::store::CaseQueue;
-use evaltrail_core::domain::{AttemptKey, JudgeUsage, Progress, RunPlan};
+use evaltrail_core::domain::{AttemptKey, JudgeUsage, Progress, RunEvent, RunPlan};
 use parking_lot::Mutex;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -107,31 +107,64 @@ pub(super) async fn execute(
         let Some((key, permit)) = next else {
             break;
         };
-        if let Some(pace) = &mut pace {
-            tokio::select! {
-                biased;
-                () = closing.cancelled() => break,
-                _ = pace.tick() => {}
+        if shared.reach.is_lost(shared.plan.cases.set_of(key.case)) {
+            outstanding_attempts.push_front(key);
+            leave_out_lost(&shared, &mut outstanding_attempts, &reports).await;
+            // A case of a queue is taken only by a machine that can run it.
+            if taken.is_some() {
+                break;
             }
+            continue;
         }
-        let (reply_tx, reply_rx) = oneshot::channel();
-        if reports
-            .send(ExecutorMessage::StartRequested(key, reply_tx))
-            .await
-            .is_err()
-        {
+        let Some(cancel) = permission_to_start(key, &mut pace, &reports, &closing).await else {
             break;
-        }
-        let Ok(cancel) = reply_rx.await else { break };
+        };
         attempts.start(key, cancel, (slot, permit));
     }
     attempts.all_end().await;
+    leave_out_lost(&shared, &mut outstanding_attempts, &reports).await;
     let _ = reports
         .send(ExecutorMessage::CancelledRequests(
             shared.judges.cancelled(),
         ))
         .await;
     shared.agents.finish().await;
+}
+
+/// Asks the dispatcher whether an attempt may start, when the rate of attempts allows it. `None` if no further one may.
+async fn permission_to_start(
+    key: AttemptKey,
+    pace: &mut Option<tokio::time::Interval>,
+    reports: &mpsc::Sender<ExecutorMessage>,
+    closing: &CancellationToken,
+) -> Option<CancellationToken> {
+    if let Some(pace) = pace {
+        tokio::select! {
+            biased;
+            () = closing.cancelled() => return None,
+            _ = pace.tick() => {}
+        }
+    }
+    let (reply, answer) = oneshot::channel();
+    let request = ExecutorMessage::StartRequested(key, reply);
+    reports.send(request).await.ok()?;
+    answer.await.ok()
+}
+
+/// Removes the attempts of agents that cannot be connected any more, and reports these agents once.
+async fn leave_out_lost(
+    shared: &RunResources,
+    outstanding: &mut VecDeque<AttemptKey>,
+    reports: &mpsc::Sender<ExecutorMessage>,
+) {
+    let set_of = |key: &AttemptKey| shared.plan.cases.set_of(key.case);
+    let left_out = |set: usize| outstanding.iter().filter(|key| set_of(key) == set).count();
+    let lost = shared.reach.announced(left_out);
+    outstanding.retain(|key| !shared.reach.is_lost(set_of(key)));
+    for agent in lost {
+        let event = RunEvent::AgentUnavailable(agent);
+        let _ = reports.send(ExecutorMessage::Connection(event)).await;
+    }
 }
 
 /// The attempts of a run that were started, each in a task.
@@ -269,7 +302,10 @@ async fn run_attempt(
             biased;
             () = cancel.cancelled() => None,
             _ = async { tokio::join!(judging_ends.cancelled(), conversation_ended.cancelled()) } => None,
-            attempt = shared.run(key, &mut reporter) => Some(attempt),
+            attempt = shared.run(key, &mut reporter) => {
+                let set = shared.plan.cases.set_of(key.case);
+                (!shared.reach.take_not_run(set, key)).then_some(attempt)
+            }
         }
     });
     match attempt.await {

@@ -40,6 +40,7 @@ mod plan;
 mod plan_set;
 mod preflight;
 mod queue_cases;
+mod reachability;
 mod record_tools;
 mod redaction;
 mod removed;

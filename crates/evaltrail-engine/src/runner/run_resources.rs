@@ -1,5 +1,6 @@
 //! What the attempts of a run share, and who is informed of their progress.
 
+use super::reachability::Reachability;
 use crate::agents::{Agents, AttemptMemory};
 use crate::judge::{Judges, Programs};
 use crate::process::clock::SteadyClock;
@@ -50,6 +51,8 @@ pub(super) struct RunResources {
     pub(super) judging: Semaphore,
     /// The earlier attempts that are re-evaluated.
     pub(super) kept: HashMap<AttemptKey, Arc<EndedAttempt>>,
+    /// Which agents cannot be connected any more.
+    pub(super) reach: Reachability,
     /// Measures the duration of the run.
     pub(super) clock: SteadyClock,
     /// A lock for each pinned session id: cases that share a session run one after the other.
@@ -74,6 +77,7 @@ impl RunResources {
                 .iter()
                 .map(|set| judged_of(&set.criteria, &judges))
                 .collect(),
+            reach: Reachability::new(&plan),
             plan,
             sets,
             notes,

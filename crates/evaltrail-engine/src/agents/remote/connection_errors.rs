@@ -15,7 +15,7 @@ impl Remote {
     pub(in crate::agents) async fn check_reachable(&self) -> Result<(), AgentError> {
         check_listening(self.base()).await.map_err(|why| {
             self.error(
-                ErrorKind::Unavailable,
+                ErrorKind::Unreachable,
                 format!("cannot reach {}: {why}; {IS_IT_RUNNING}", self.shown()),
             )
         })
@@ -40,7 +40,7 @@ impl Remote {
         if error.is_connect() && !error.is_timeout() {
             let why = root_cause(&error);
             return self.error(
-                ErrorKind::Unavailable,
+                ErrorKind::Unreachable,
                 format!("cannot reach {}: {why}; {IS_IT_RUNNING}", self.shown()),
             );
         }
