@@ -32,14 +32,14 @@ impl CliCommand for GenerateArgs {
 fn generate(args: &GenerateArgs) -> anyhow::Result<Exit> {
     let target = parse_target(&args.target);
     let mut open = OpenDrafts::open(&target.path)?;
-    let (fresh, stale) = open.drafts.without_stale(&open.file);
-    open.drafts = fresh;
     if let Some(model) = &args.model {
         if !target.ids.is_empty() {
             bail!("with --model, drafts are written for the whole set; leave out the ids");
         }
         return write_drafts(args, model, &open);
     }
+    let (fresh, stale) = open.drafts.without_stale(&open.file);
+    open.drafts = fresh;
     let sources = positions(&open.file, &target.ids).with_context(|| open.set.shown.clone())?;
     let declared = read_declarations(&args.declarations)?;
     let kinds = match args.kind.as_slice() {

@@ -1,6 +1,6 @@
 //! A run while it goes on: progress, `--fail-fast` and Ctrl-C.
 
-use super::args::CaseArgs;
+use super::args::ColorWhen;
 use super::exit_code::counted_failures;
 use super::interrupts::{EndRequest, Interrupts};
 use super::output::{paint, print_note};
@@ -11,6 +11,7 @@ use evaltrail_core::domain::{
     CancelReason, InFlight, Progress, RunEvent, RunState, Status, clean_line,
 };
 use evaltrail_engine::process::{Deadline, exit};
+use evaltrail_engine::report::Verbosity;
 use evaltrail_engine::runner::{Run, RunHandle};
 use std::time::{Duration, Instant};
 
@@ -19,10 +20,20 @@ const STOPS_WITHIN: Duration = Duration::from_secs(2);
 /// How long attempts that wait for a judge may take to end after the first Ctrl-C, before the run is stopped.
 const JUDGING_ENDS_WITHIN: Duration = Duration::from_secs(1);
 
+/// What is printed of a run while it goes on.
+pub(super) struct RunOutput {
+    pub(super) color: ColorWhen,
+    pub(super) verbosity: Verbosity,
+    /// Whether attempts are printed at all.
+    pub(super) has_lines: bool,
+    /// Whether `--resume` continues the run.
+    pub(super) can_resume: bool,
+}
+
 /// Carries a run out to its end, and returns its state and whether it was interrupted. No attempts are started after
 /// `fail_fast` attempts did not pass, or after another machine took over the shard that is uploaded.
 pub(super) async fn run_to_completion(
-    args: &CaseArgs,
+    output: RunOutput,
     run: Run,
     fail_fast: Option<usize>,
     mut uploader: Option<&mut Uploader>,
@@ -33,13 +44,14 @@ pub(super) async fn run_to_completion(
         handle,
     } = run;
     let mut live = LiveRun {
-        reporter: Reporter::new(paint(args.color), args.verbosity(), !args.json),
+        reporter: Reporter::new(paint(output.color), output.verbosity, output.has_lines),
         began: Instant::now(),
         interrupted_at: None,
         deadline: None,
         fail_fast,
         failures_before: counted_failures(&state),
         has_failed_fast: false,
+        can_resume: output.can_resume,
         state,
         handle,
     };
@@ -78,6 +90,8 @@ struct LiveRun {
     failures_before: usize,
     /// Whether no attempts are started any more because of `fail_fast`.
     has_failed_fast: bool,
+    /// Whether `--resume` continues the run.
+    can_resume: bool,
 }
 
 impl LiveRun {
@@ -100,7 +114,12 @@ impl LiveRun {
                 self.deadline = Some(stop(&self.handle, STOPS_WITHIN)?);
             }
             EndRequest::System => {
-                print_note("stopping, as the system asks (SIGTERM); --resume continues");
+                let resume = if self.can_resume {
+                    "; --resume continues"
+                } else {
+                    ""
+                };
+                print_note(&format!("stopping, as the system asks (SIGTERM){resume}"));
                 self.deadline = Some(stop(&self.handle, STOPS_WITHIN)?);
             }
         }

@@ -114,6 +114,8 @@ impl OpenDrafts {
     }
 }
 
+/// Shorter ids are padded up to this width.
+const MAX_PADDING: usize = 50;
 /// The width of the longest [`expectation`].
 const EXPECTATION_WIDTH: usize = "expectation to decide".len();
 
@@ -136,10 +138,11 @@ pub(super) fn draft_lines(drafts: &[&Draft]) -> Vec<String> {
     };
     let ids: Vec<String> = drafts.iter().map(|draft| id(draft)).collect();
     let width = ids.iter().map(|id| id.width()).max().unwrap_or(0);
+    let width = width.min(MAX_PADDING);
     let line = |(draft, id): (&&Draft, &String)| {
         let expectation = format!("{:1$}", expectation(draft), EXPECTATION_WIDTH);
-        let gap = " ".repeat(width - id.width());
-        format!("{id}{gap}  {expectation}  {}", clean_line(&draft.change))
+        let gap = " ".repeat(width.saturating_sub(id.width()));
+        format!("{id}{gap}  {expectation}  {}", clean_line(&draft.summary()))
     };
     drafts.iter().zip(&ids).map(line).collect()
 }

@@ -5,7 +5,7 @@ use super::exit_code::{
     AllowedFailures, baseline, exit_of, failures_by_gate, is_counted_change, metrics_without_value,
 };
 use super::find_run::find_run;
-use super::live_run::run_to_completion;
+use super::live_run::{RunOutput, run_to_completion};
 use super::malformed::print_malformed;
 use super::output::{print_line, print_note};
 use super::paths::workspace_argument;
@@ -247,7 +247,13 @@ fn run_prepared(
         let _entered = runtimes.workers().enter();
         runner::start(prepared, resumed, root)
     };
-    let ended = runtimes.run(run_to_completion(cases, run, fail_fast, uploader))?;
+    let output = RunOutput {
+        color: cases.color,
+        verbosity: cases.verbosity(),
+        has_lines: !cases.json,
+        can_resume: true,
+    };
+    let ended = runtimes.run(run_to_completion(output, run, fail_fast, uploader))?;
     runtimes.end_within(Duration::from_secs(2));
     Ok(ended)
 }

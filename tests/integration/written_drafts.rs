@@ -78,6 +78,23 @@ impl Garden {
         self.run(&[&fixed[..], arguments].concat())
     }
 
+    /// Verifies the drafts, with the agent's own tools.
+    fn verify(&self, agent: &str, arguments: &[&str]) -> Output {
+        let fixed = [
+            "drafts",
+            "beds.evalset.json",
+            "--verify",
+            "--live",
+            "--agent",
+            agent,
+        ];
+        self.run(&[&fixed[..], arguments].concat())
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.folder.path().join(name), text).unwrap();
+    }
+
     fn drafts(&self) -> Vec<Value> {
         let file = self.folder.path().join("beds.drafts.jsonl");
         let text = std::fs::read_to_string(file).unwrap_or_default();
@@ -335,4 +352,71 @@ print(len(written), min(scores))";
     let read = output(Command::new(python).args(["-c", script]).arg(file));
     assert!(read.status.success(), "{}", both(&read));
     assert_eq!(text(&read).trim(), format!("{} 1.0", drafts.len()));
+}
+
+/// Only the calls decide: a metric of the folder does not run, and an error is shown with its draft.
+#[test]
+fn only_calls_decide_about_drafts() {
+    let metric = "[metrics.bad]\nkind = \"command\"\ncommand = \"./bad.sh\"\nthreshold = 1.0\n";
+    let garden = Garden::with_model(scripted, metric);
+    garden.write("bad.sh", "#!/bin/sh\ntouch ran\nexit 3\n");
+    garden.generate(&["--for", "tool:drain_barrel", "--count", "1"]);
+    let verified = garden.verify("cmd:sh agent.sh", &["--repeat", "1"]);
+    assert_eq!(verified.status.code(), Some(0), "{}", both(&verified));
+    assert_eq!(garden.drafts()[0]["check"]["verdict"], "verified");
+    assert!(!garden.folder.path().join("ran").exists());
+
+    garden.write(
+        "broken.sh",
+        "read -r line; echo '{\"error\": \"no barrel\"}'\n",
+    );
+    let failed = garden.verify("cmd:sh broken.sh", &["--repeat", "2"]);
+    assert!(
+        both(&failed).contains("tool_drain_barrel: no barrel"),
+        "{}",
+        both(&failed)
+    );
+    let check = garden.drafts()[0]["check"].clone();
+    assert_eq!(
+        (&check["verdict"], &check["error"]),
+        (&json!("unanswerable"), &json!("no barrel"))
+    );
+    let unusable = garden.verify("cmd:./no_such_agent", &[]);
+    assert_eq!(unusable.status.code(), Some(2), "{}", both(&unusable));
+}
+
+/// What another program wrote to the drafts while the agent ran stays, and so does the verdict.
+#[test]
+fn drafts_that_change_during_a_check_are_kept() {
+    let garden = Garden::with_model(scripted, "");
+    garden.generate(&["--for", "tool:drain_barrel", "--count", "1"]);
+    let line = json!({"evaltrail_draft": "tool", "source": "", "change": "tool other", "expectation": "to_decide", "dropped": "no"});
+    garden.write("line", &format!("{line}\n"));
+    let agent = AGENT.replace(
+        "while read",
+        "cat line >> beds.drafts.jsonl; rm line\nwhile read",
+    );
+    garden.write("agent.sh", &agent);
+    let verified = garden.verify("cmd:sh agent.sh", &["--repeat", "1"]);
+    assert_eq!(verified.status.code(), Some(0), "{}", both(&verified));
+    let drafts = garden.drafts();
+    assert_eq!(drafts.len(), 2, "{drafts:#?}");
+    assert_eq!(drafts[0]["check"]["verdict"], "verified");
+    assert_eq!(drafts[1]["dropped"], "no");
+}
+
+/// What a draft covers is not planned again, and drafts from cases that were changed since stay.
+#[test]
+fn drafts_are_covered_and_stay() {
+    let garden = Garden::with_model(scripted, "");
+    garden.run(&["generate", "beds.evalset.json", "--kind", "wording"]);
+    let derived = garden.drafts().len();
+    assert!(derived > 0);
+    garden.write("beds.evalset.json", &set().replace("dry?", "dry today?"));
+    garden.generate(&["--for", "tool:water_bed", "--count", "1"]);
+    assert_eq!(garden.drafts().len(), derived + 1);
+    let plan = both(&garden.generate(&["--for", "tool:water_bed", "--dry-run"]));
+    // The draft has no litres.
+    assert!(!plan.contains("water_bed.litres: absent"), "{plan}");
+    assert!(plan.contains("water_bed.litres: limit 1"), "{plan}");
 }

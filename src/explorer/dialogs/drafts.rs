@@ -28,8 +28,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tui_input::InputRequest;
 
-/// Columns for what is known of the expectation.
-const EXPECTATION_WIDTH: u16 = 15;
 /// More characters of a first message are not listed.
 const MAX_MESSAGE: usize = 200;
 
@@ -122,13 +120,25 @@ impl DraftList {
         Some((draft, draft.case()?))
     }
 
+    /// The columns for what is known of the expectations, with a gap.
+    fn expectation_width(&self) -> u16 {
+        let words = self
+            .drafts
+            .cases()
+            .map(|(_, draft, _)| expectation(draft).0);
+        words.map(|word| word.len() as u16 + 2).max().unwrap_or(0)
+    }
+
     /// What the user says in the turn that the draft under the cursor changes, and what is known of the expectation.
     fn note(&self, model: &Model) -> Option<String> {
         let (draft, case) = self.chosen()?;
         let expectation = match (&draft.check, draft.keeps_expectation) {
-            (Some(CheckedDraft { check, .. }), _) => check.verdict.describe(),
-            (None, true) => "what is expected stays",
-            (None, false) => "what to expect is to be decided",
+            (Some(CheckedDraft { check, .. }), _) => match &check.error {
+                Some(error) => format!("{}: {error}", check.verdict.describe()),
+                None => check.verdict.describe().to_string(),
+            },
+            (None, true) => "what is expected stays".into(),
+            (None, false) => "what to expect is to be decided".into(),
         };
         let file = model.file(self.set);
         let source = file.and_then(|file| {
@@ -163,7 +173,7 @@ impl DraftList {
 /// The id of a draft and what it changes.
 fn draft_text(draft: &Draft) -> String {
     let id = draft.case().map_or("", |case| &case.eval_id);
-    clean_line(&format!("{id}  {}", draft.change)).into_owned()
+    clean_line(&format!("{id}  {}", draft.summary())).into_owned()
 }
 
 /// What is known of the expectation of a draft, in a word.
@@ -280,19 +290,13 @@ impl Dialog for DraftList {
         theme: &Theme,
         buffer: &mut Buffer,
     ) -> Option<Position> {
+        let width = self.expectation_width();
         let row = |(at, words): &(usize, String), area: Rect, style: Style, buffer: &mut Buffer| {
             let (word, role) = expectation(&self.drafts.drafts[*at]);
             let look = theme.within(style, theme.style(role));
-            put(buffer, area.x, area.y, EXPECTATION_WIDTH, word, look);
-            let room = area.width.saturating_sub(EXPECTATION_WIDTH);
-            put(
-                buffer,
-                area.x + EXPECTATION_WIDTH,
-                area.y,
-                room,
-                words,
-                style,
-            );
+            put(buffer, area.x, area.y, width, word, look);
+            let room = area.width.saturating_sub(width);
+            put(buffer, area.x + width, area.y, room, words, style);
         };
         let title = format!(
             "{}   enter add to the set, tab drop, esc close",

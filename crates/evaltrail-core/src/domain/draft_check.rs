@@ -66,4 +66,6 @@ pub struct DraftCheck {
     pub attempts: usize,
     /// The name of the agent.
     pub agent: String,
+    /// The error of an attempt, if one failed.
+    pub error: Option<String>,
 }

@@ -8,6 +8,7 @@ use super::problem::FileProblem;
 use super::set_file::SetFile;
 use crate::domain::{DraftCheck, DraftVerdict, EvalCase};
 use serde_json::{Map, Value, json};
+use xxhash_rust::xxh3::xxh3_128;
 
 /// A draft of a case.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +61,14 @@ impl Draft {
         }
     }
 
+    /// What tells it apart for a reader: what it changes, or, where the id says what it was written for, what the user says.
+    pub fn summary(&self) -> String {
+        match self.case() {
+            Some(case) if self.source.is_empty() => case.first_prompt(MAX_PROMPT),
+            _ => self.change.clone(),
+        }
+    }
+
     /// What identifies it: kind, source and change.
     pub fn key(&self) -> (&str, &str, &str) {
         (&self.kind, &self.source, &self.change)
@@ -71,12 +80,42 @@ impl Draft {
         verdict == Some(DraftVerdict::Verified)
     }
 
-    /// The draft with what an agent did with it.
+    /// The draft with what an agent did with it. Members of its line that are not known stay.
     pub fn with_check(&self, checked: CheckedDraft) -> Draft {
-        Draft {
+        let mut draft = Draft {
             check: Some(checked),
-            text: None,
             ..self.clone()
+        };
+        if let Some(text) = &self.text
+            && let Ok(parsed) = json::parse(text)
+            && let Value::Object(mut members) = parsed.value
+        {
+            draft.write_check(&mut members);
+            draft.text = Some(Value::Object(members).to_string().into());
+        }
+        draft
+    }
+
+    /// Replaces what a line says about the check.
+    fn write_check(&self, members: &mut Map<String, Value>) {
+        members.shift_remove("agent_case");
+        let (Some(CheckedDraft { check, agent_case }), Some(case)) = (&self.check, self.case())
+        else {
+            members.shift_remove("check");
+            return;
+        };
+        let mut line = json!({
+            "verdict": check.verdict.name(),
+            "attempts": check.attempts,
+            "agent": check.agent,
+            "case": case_digest(case),
+        });
+        if let Some(error) = &check.error {
+            line["error"] = error.clone().into();
+        }
+        members.insert("check".into(), line);
+        if let Some(case) = agent_case {
+            members.insert("agent_case".into(), write_case(case));
         }
     }
 
@@ -104,13 +143,7 @@ impl Draft {
         };
         line.insert("expectation".into(), expectation.into());
         line.insert("source_digest".into(), self.source_digest.clone().into());
-        if let Some(CheckedDraft { check, agent_case }) = &self.check {
-            let check = json!({"verdict": check.verdict.name(), "attempts": check.attempts, "agent": check.agent});
-            line.insert("check".into(), check);
-            if let Some(case) = agent_case {
-                line.insert("agent_case".into(), write_case(case));
-            }
-        }
+        self.write_check(&mut line);
         match &self.content {
             DraftContent::Case(case) => line.insert("case".into(), write_case(case)),
             DraftContent::Dropped { reason } => {
@@ -121,6 +154,8 @@ impl Draft {
     }
 }
 
+/// The characters of the first message that are in the summary of a draft.
+const MAX_PROMPT: usize = 200;
 /// The largest file of drafts that is read, in bytes.
 const MAX_FILE: usize = 64 << 20;
 
@@ -198,37 +233,51 @@ fn read_draft(line: &str) -> Result<Draft, FileProblem> {
                 });
             }
         },
-        check: match value.get("check") {
-            Some(check) => Some(CheckedDraft {
-                check: read_check(check, line)?,
-                agent_case: match value.get("agent_case") {
-                    Some(case) => Some(Box::new(read_case(case, "agent_case", line)?)),
-                    None => None,
-                },
-            }),
-            None => None,
+        check: match (value.get("check"), &content) {
+            (Some(check), DraftContent::Case(case)) => read_check(check, case, &value, line)?,
+            _ => None,
         },
         text: Some(line.into()),
         content,
     })
 }
 
-/// What an agent did with a draft.
-fn read_check(check: &Value, line: &str) -> Result<DraftCheck, FileProblem> {
-    let text = |key: &str| check.get(key).and_then(Value::as_str).unwrap_or_default();
-    let verdict = DraftVerdict::from_name(text("verdict"));
+/// What an agent did with a draft; `None` if the case was changed since.
+fn read_check(
+    check: &Value,
+    case: &EvalCase,
+    members: &Value,
+    line: &str,
+) -> Result<Option<CheckedDraft>, FileProblem> {
+    let text = |key: &str| check.get(key).and_then(Value::as_str);
+    let verdict = text("verdict").and_then(DraftVerdict::from_name);
     let attempts = check.get("attempts").and_then(Value::as_u64);
-    match (verdict, attempts) {
-        (Some(verdict), Some(attempts)) => Ok(DraftCheck {
-            verdict,
-            attempts: attempts as usize,
-            agent: text("agent").to_string(),
-        }),
-        _ => Err(FileProblem {
+    let (Some(verdict), Some(attempts)) = (verdict, attempts) else {
+        return Err(FileProblem {
             path: "check".into(),
             ..FileProblem::here(line, "a verdict and a number of attempts", "something else")
-        }),
+        });
+    };
+    if text("case") != Some(&case_digest(case)) {
+        return Ok(None);
     }
+    let agent_case = members.get("agent_case");
+    let agent_case = agent_case.map(|case| read_case(case, "agent_case", line));
+    Ok(Some(CheckedDraft {
+        check: DraftCheck {
+            verdict,
+            attempts: attempts as usize,
+            agent: text("agent").unwrap_or_default().to_string(),
+            error: text("error").map(str::to_string),
+        },
+        agent_case: agent_case.transpose()?.map(Box::new),
+    }))
+}
+
+/// A digest of a case, by which a check is recognised as that of another version.
+fn case_digest(case: &EvalCase) -> String {
+    let text = write_case(case).to_string();
+    format!("{:032x}", xxh3_128(text.as_bytes()))
 }
 
 fn read_case(case: &Value, key: &str, line: &str) -> Result<EvalCase, FileProblem> {
@@ -287,33 +336,51 @@ mod tests {
         assert_eq!(write_drafts(&read_drafts(&spaced).unwrap()), spaced);
     }
 
-    #[test]
-    fn check_is_read_as_it_was_written() {
-        let case = draft().case().cloned().map(Box::new);
-        let checked = draft().with_check(CheckedDraft {
+    fn checked() -> CheckedDraft {
+        CheckedDraft {
             check: DraftCheck {
                 verdict: DraftVerdict::Disputed,
                 attempts: 3,
                 agent: "garden".into(),
+                error: None,
             },
-            agent_case: case.clone(),
-        });
-        let text = write_drafts(std::slice::from_ref(&checked));
+            agent_case: draft().case().cloned().map(Box::new),
+        }
+    }
+
+    #[test]
+    fn check_is_read_as_it_was_written() {
+        let draft = draft().with_check(checked());
+        let text = write_drafts(std::slice::from_ref(&draft));
         let read = read_drafts(&text).unwrap();
+        let [found, wanted] = [&read[0], &draft].map(|one| one.check.as_ref().unwrap());
+        assert_eq!(found.check, wanted.check);
         assert_eq!(
-            read[0].check.as_ref().map(|one| &one.check),
-            checked.check.as_ref().map(|one| &one.check)
-        );
-        let agent_case = read[0]
-            .check
-            .as_ref()
-            .and_then(|one| one.agent_case.clone());
-        assert_eq!(
-            agent_case.map(|case| case.eval_id.clone()),
-            case.map(|case| case.eval_id.clone())
+            found.agent_case.as_ref().unwrap().eval_id,
+            wanted.agent_case.as_ref().unwrap().eval_id
         );
         assert!(!read[0].is_verified());
         assert_eq!(read[0].dropped("no").check, None);
+    }
+
+    #[test]
+    fn check_of_an_edited_case_does_not_count() {
+        let text = write_drafts(&[draft().with_check(checked())]);
+        let edited = text.replace("hello", "hello there");
+        let read = read_drafts(&edited).unwrap();
+        assert_eq!(read[0].check, None);
+        assert_eq!(write_drafts(&read), edited);
+    }
+
+    #[test]
+    fn unknown_members_stay_beside_a_check() {
+        let text = write_drafts(&[draft()]).replace("\"source\":", "\"mine\":1,\"source\":");
+        let read = read_drafts(&text).unwrap();
+        let twice = read[0].with_check(checked()).with_check(checked());
+        let text = write_drafts(&[twice]);
+        assert!(text.contains("\"mine\":1"), "{text}");
+        assert_eq!(text.matches("\"agent_case\"").count(), 1);
+        assert!(read_drafts(&text).unwrap()[0].check.is_some());
     }
 
     #[test]
@@ -338,7 +405,7 @@ mod tests {
                 "source_digest: expected a text, found none",
             ),
             (
-                "{\"evaltrail_draft\":\"x\",\"dropped\":\"\",\"source\":\"\",\"change\":\"\",\"expectation\":\"kept\",\"check\":{\"verdict\":\"good\"}}",
+                "{\"evaltrail_draft\":\"x\",\"case\":{\"eval_id\":\"a\",\"conversation\":[]},\"source\":\"\",\"change\":\"\",\"expectation\":\"kept\",\"check\":{\"verdict\":\"good\"}}",
                 "check: expected a verdict and a number of attempts",
             ),
             (

@@ -8,8 +8,8 @@ use crate::store::write_whole;
 use crate::workspace::{SetPath, Workspace, agent_for, app_of_first_case, stubs_path};
 use evaltrail_core::analysis::classify_draft;
 use evaltrail_core::domain::{
-    Attempt, Conversation, DraftCheck, DraftVerdict, EvalCase, Invocation, RunOptions, RunState,
-    StubMode, ToolCall, Trajectory,
+    Attempt, Conversation, Criterion, DraftCheck, DraftVerdict, EvalCase, Invocation, RunOptions,
+    RunState, StubMode, ToolCall, Trajectory, value_text,
 };
 use evaltrail_core::formats::adk::write_case;
 use evaltrail_core::formats::{CheckedDraft, SetFile};
@@ -87,15 +87,22 @@ pub fn prepare_draft_checks(request: &DraftCheckRequest<'_>) -> Result<DraftChec
     if let Some((_, why)) = prepared.problems.first() {
         return Err(why.clone());
     }
-    // ADK keeps results of sets only.
     for planned in &mut Arc::make_mut(&mut prepared.plan).sets {
+        // ADK keeps results of sets only.
         planned.app_dir = None;
+        // The metrics of the workspace do not decide, and may cost something.
+        let is_used = |criterion: &Criterion| criterion.metric == TRAJECTORY;
+        planned.criteria.retain(is_used);
     }
     Ok(DraftCheckRun { prepared, folder })
 }
 
 /// The name of the file of criteria in the temporary folder.
 const CRITERIA_FILE: &str = "test_config.json";
+/// The largest number of characters of an error that is kept.
+const MAX_ERROR: usize = 300;
+/// The only metric of the run.
+const TRAJECTORY: &str = "tool_trajectory_avg_score";
 
 /// Writes the set of the drafts, its stubs, and criteria. Returns the set.
 fn write_files(folder: &Path, request: &DraftCheckRequest<'_>) -> io::Result<SetPath> {
@@ -104,7 +111,7 @@ fn write_files(folder: &Path, request: &DraftCheckRequest<'_>) -> io::Result<Set
     let cases: Vec<_> = request.cases.iter().map(write_case).collect();
     let text = json!({"eval_set_id": file.id, "eval_cases": cases});
     write_whole(&path, text.to_string().as_bytes())?;
-    let criteria = json!({"criteria": {"tool_trajectory_avg_score": 1.0}});
+    let criteria = json!({"criteria": {TRAJECTORY: 1.0}});
     write_whole(&folder.join(CRITERIA_FILE), criteria.to_string().as_bytes())?;
     let stubs = stubs_path(&set.path);
     if stubs.is_file() {
@@ -117,13 +124,13 @@ fn write_files(folder: &Path, request: &DraftCheckRequest<'_>) -> io::Result<Set
     })
 }
 
-/// What the run of drafts showed, for each case; `None` for cases without an attempt that ended.
+/// What the run of drafts showed, for each case; `None` for cases of which not all attempts ended.
 pub fn checked_drafts(state: &RunState, cases: &[EvalCase]) -> Vec<Option<CheckedDraft>> {
     let check = |(at, case): (usize, &EvalCase)| {
         let ended = state.attempts_of(at);
         let attempts: Vec<Arc<Attempt>> = ended.iter().filter_map(|one| one.read().ok()).collect();
         // What cannot be read is no evidence.
-        if attempts.len() < ended.len() {
+        if attempts.len() < state.plan.options.repeat as usize {
             return None;
         }
         let verdict = classify_draft(case, &attempts)?;
@@ -133,12 +140,30 @@ pub fn checked_drafts(state: &RunState, cases: &[EvalCase]) -> Vec<Option<Checke
                 verdict,
                 attempts: attempts.len(),
                 agent: state.plan.sets.first()?.agent_name.clone(),
+                error: attempts
+                    .iter()
+                    .find_map(|attempt| error_of_attempt(attempt)),
             },
             agent_case: (verdict == DraftVerdict::Disputed)
                 .then(|| Box::new(with_actual_calls(case, &first.actual))),
         })
     };
     cases.iter().enumerate().map(check).collect()
+}
+
+/// The error of an attempt, or that of the first of its calls that a tool answered with one.
+fn error_of_attempt(attempt: &Attempt) -> Option<String> {
+    let of_tool = || {
+        let turns = attempt.actual.iter();
+        let answers = turns.flat_map(|turn| turn.trajectory.responses());
+        let mut errors = answers.filter_map(|answer| {
+            let error = answer.response.get("error")?;
+            Some(format!("{}: {}", answer.name, value_text(error)))
+        });
+        errors.next()
+    };
+    let error = attempt.error.clone().or_else(of_tool)?;
+    Some(error.chars().take(MAX_ERROR).collect())
 }
 
 /// A case with the calls that an agent made in its turns as the expected ones.

@@ -7,11 +7,11 @@ use evaltrail_core::analysis::{
     parse_blueprint, parse_wording, repair_prompt, wording_prompt,
 };
 use evaltrail_core::domain::{JudgeUsage, QuestionId};
+use parking_lot::Mutex;
 use serde_json::Map;
 use tokio_util::sync::CancellationToken;
 
 /// A model that writes cases.
-#[derive(Clone, Copy)]
 pub(super) struct DraftWriter<'a> {
     pub(super) judges: &'a Judges,
     /// The name of the model.
@@ -22,6 +22,8 @@ pub(super) struct DraftWriter<'a> {
     pub(super) sample: u32,
     /// No request is sent after its cancellation.
     pub(super) ends: &'a CancellationToken,
+    /// The cost of all responses.
+    pub(super) spent: Mutex<JudgeUsage>,
 }
 
 /// What a model wrote for a planned case.
@@ -58,20 +60,10 @@ type Checked<T> = Result<T, (&'static str, String)>;
 const NOT_READABLE: &str = "not in the requested form";
 
 impl DraftWriter<'_> {
-    /// Asks for a case. Returns it or why there is none, and the cost.
+    /// Asks for a case. The error says why there is none.
     pub(super) async fn write(
         &self,
         planned: &PlannedDraft,
-    ) -> (Result<WrittenConversation, UnwrittenCase>, JudgeUsage) {
-        let mut spent = JudgeUsage::default();
-        let written = self.write_case(planned, &mut spent).await;
-        (written, spent)
-    }
-
-    async fn write_case(
-        &self,
-        planned: &PlannedDraft,
-        spent: &mut JudgeUsage,
     ) -> Result<WrittenConversation, UnwrittenCase> {
         let about = planned.describe();
         let declared = self.context.declared;
@@ -83,9 +75,7 @@ impl DraftWriter<'_> {
             }
         };
         let prompt = blueprint_prompt(planned, &self.context);
-        let blueprint = self
-            .ask_twice((&about, "calls"), &prompt, &read, spent)
-            .await?;
+        let blueprint = self.ask_twice((&about, "calls"), &prompt, &read).await?;
         let read = |reply: &str| -> Checked<Vec<String>> {
             let texts =
                 parse_wording(reply, blueprint.turns.len()).map_err(|why| (NOT_READABLE, why))?;
@@ -95,9 +85,7 @@ impl DraftWriter<'_> {
             }
         };
         let prompt = wording_prompt(planned, &blueprint, &self.context);
-        let texts = self
-            .ask_twice((&about, "wording"), &prompt, &read, spent)
-            .await?;
+        let texts = self.ask_twice((&about, "wording"), &prompt, &read).await?;
         Ok(WrittenConversation { blueprint, texts })
     }
 
@@ -107,15 +95,14 @@ impl DraftWriter<'_> {
         (case, about): (&str, &str),
         prompt: &str,
         read: &(dyn Fn(&str) -> Checked<T> + Sync),
-        spent: &mut JudgeUsage,
     ) -> Result<T, UnwrittenCase> {
-        let reply = self.ask((case, about, 1), prompt, read, spent).await?;
+        let reply = self.ask((case, about, 1), prompt, read).await?;
         let (_, why) = match read(&reply) {
             Ok(found) => return Ok(found),
             Err(problem) => problem,
         };
         let repair = repair_prompt(prompt, &reply, &why);
-        let reply = self.ask((case, about, 2), &repair, read, spent).await?;
+        let reply = self.ask((case, about, 2), &repair, read).await?;
         read(&reply).map_err(|(label, reason)| UnwrittenCase::new(label, reason))
     }
 
@@ -125,7 +112,6 @@ impl DraftWriter<'_> {
         (case, about, attempt): (&str, &str, usize),
         prompt: &str,
         read: &(dyn Fn(&str) -> Checked<T> + Sync),
-        spent: &mut JudgeUsage,
     ) -> Result<String, UnwrittenCase> {
         let request = SampleRequest {
             eval_id: case,
@@ -147,7 +133,9 @@ impl DraftWriter<'_> {
             .judges
             .ask(self.model, &config, request, &is_usable)
             .await;
+        let mut spent = self.spent.lock();
         *spent = spent.and(response.spent);
+        drop(spent);
         response.text.map_err(|error| UnwrittenCase {
             is_final: match error.fault {
                 JudgeErrorKind::Setup => !self.judges.is_replay(),

@@ -166,13 +166,27 @@ impl SetDrafts {
         })
     }
 
-    /// The edit after which drafts have what an agent did with them: the position of each, and that.
-    pub fn with_checks(&self, checks: &[(usize, CheckedDraft)]) -> FileEdit {
+    /// The edit after which drafts have what an agent did with them, and the number of those that were changed or removed since.
+    pub fn with_checks(&self, checked: &[Draft]) -> (FileEdit, usize) {
         let mut drafts = self.drafts.clone();
-        for (at, checked) in checks {
-            drafts[*at] = drafts[*at].with_check(checked.clone());
+        let mut missing = 0;
+        for one in checked {
+            let same = drafts
+                .iter_mut()
+                .find(|draft| draft.key() == one.key() && draft.content == one.content);
+            match (same, &one.check) {
+                (Some(draft), Some(check)) => *draft = draft.with_check(check.clone()),
+                _ => missing += 1,
+            }
         }
-        self.replace(&drafts)
+        (self.replace(&drafts), missing)
+    }
+
+    /// The edit after which there are new drafts as well, except those that were added since.
+    pub fn adding_new(&self, new: &[Draft]) -> FileEdit {
+        let is_new = |one: &&Draft| !self.drafts.iter().any(|draft| draft.key() == one.key());
+        let new: Vec<Draft> = new.iter().filter(is_new).cloned().collect();
+        self.adding(&new)
     }
 
     /// The edit that drops some drafts.

@@ -7,12 +7,13 @@ use super::draft_writer::{DraftWriter, UnwrittenCase, WrittenConversation};
 use crate::judge::Judges;
 use crate::workspace::{SetPath, Workspace, app_of_first_case, open_full_set};
 use evaltrail_core::analysis::{
-    Declarations, KnownConversations, PROVENANCE_KEY, PlanFocus, PlanRequest, PlannedDraft,
-    PromptContext, generated_case, plan_cases,
+    CoveredCase, Declarations, KnownConversations, PROVENANCE_KEY, PlanFocus, PlanRequest,
+    PlannedDraft, PromptContext, generated_case, plan_cases,
 };
 use evaltrail_core::domain::{EvalCase, JudgeUsage, valid_free_id};
 use evaltrail_core::formats::{Draft, DraftContent, SetFile};
 use futures_util::StreamExt;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use tokio_util::sync::CancellationToken;
@@ -91,6 +92,8 @@ pub struct WrittenDrafts {
     pub spent: JudgeUsage,
     /// Why no more requests were sent, if not all drafts were written.
     pub stopped: Option<String>,
+    /// Whether that was a request to end.
+    pub interrupted: bool,
 }
 
 /// Plans drafts. No model is asked.
@@ -108,10 +111,18 @@ pub fn plan_drafts(request: &DraftPlanRequest<'_>) -> DraftPlan {
         declared: request.declared,
         ..CoverageRequest::default()
     };
-    let collected = collect_agents(workspace, &of_agent, &mut covered)
+    let mut collected = collect_agents(workspace, &of_agent, &mut covered)
         .remove(&agent)
         .unwrap_or_else(|| CollectedAgent::declaring(agent.as_deref(), request.declared));
     let declared = collected.collector.declarations().clone();
+    // What is covered by a draft needs no other one.
+    for case in request.existing.iter().filter_map(Draft::case) {
+        collected.collector.add_case(CoveredCase {
+            name: &case.eval_id,
+            case,
+            attempts: &[],
+        });
+    }
     let coverage = collected.collector.finish();
     let cases = cases_of_agent(workspace, agent.as_deref(), (set, file));
     let known = known_lines(request.existing, &cases);
@@ -200,55 +211,13 @@ fn known_lines(existing: &[Draft], cases: &[EvalCase]) -> BTreeSet<String> {
 pub async fn write_planned_drafts(
     mut plan: DraftPlan,
     options: WritingOptions<'_>,
-    mut observe: impl FnMut(usize),
+    observe: impl FnMut(usize),
 ) -> WrittenDrafts {
     let mut found = WrittenDrafts::default();
-    let mut written: BTreeMap<usize, Result<WrittenConversation, UnwrittenCase>> = BTreeMap::new();
-    {
-        let writer = DraftWriter {
-            judges: options.judges,
-            model: options.model,
-            context: PromptContext {
-                declared: &plan.declared,
-                about_agent: options.about_agent,
-                language: options.language,
-                examples: &plan.examples,
-            },
-            sample: 1,
-            ends: options.ends,
-        };
-        let requests = plan.planned.iter().enumerate();
-        let requests =
-            requests.map(|(at, planned)| async move { (at, writer.write(planned).await) });
-        let at_once = options.judges.spec().jobs.max(1) as usize;
-        let mut answers = futures_util::stream::iter(requests).buffer_unordered(at_once);
-        loop {
-            let next = tokio::select! {
-                next = answers.next() => next,
-                () = options.ends.cancelled() => {
-                    found.stopped = Some("interrupted".into());
-                    break;
-                }
-            };
-            let Some((at, (case, spent))) = next else {
-                break;
-            };
-            found.spent = found.spent.and(spent);
-            let end = match &case {
-                Err(why) if why.is_final => Some(why.reason.clone()),
-                _ => None,
-            };
-            written.insert(at, case);
-            observe(written.len());
-            if end.is_some() {
-                found.stopped = end;
-                break;
-            }
-        }
-    }
-    for (at, case) in written {
+    let conversations = write_conversations(&plan, &options, observe, &mut found).await;
+    for (at, conversation) in conversations {
         let planned = plan.planned[at].clone();
-        match case.and_then(|case| plan.draft(&planned, &case, &options)) {
+        match conversation.and_then(|written| plan.draft(&planned, &written, &options)) {
             Ok(draft) => found.drafts.push(draft),
             Err(why) => {
                 *found.refused.entry(why.label).or_default() += 1;
@@ -257,6 +226,61 @@ pub async fn write_planned_drafts(
         }
     }
     found
+}
+
+/// What a model wrote, by position in the plan.
+type Conversations = BTreeMap<usize, Result<WrittenConversation, UnwrittenCase>>;
+
+/// Asks the model for all planned drafts, several at once. Notes in `found` the cost, and why it ended early.
+async fn write_conversations(
+    plan: &DraftPlan,
+    options: &WritingOptions<'_>,
+    mut observe: impl FnMut(usize),
+    found: &mut WrittenDrafts,
+) -> Conversations {
+    let writer = &DraftWriter {
+        judges: options.judges,
+        model: options.model,
+        context: PromptContext {
+            declared: &plan.declared,
+            about_agent: options.about_agent,
+            language: options.language,
+            examples: &plan.examples,
+        },
+        // Another seed has other answers, also where the plan is the same.
+        sample: (options.seed % u64::from(u32::MAX)) as u32 + 1,
+        ends: options.ends,
+        spent: Mutex::default(),
+    };
+    let mut written = Conversations::new();
+    let planned = plan.planned.iter().enumerate();
+    let requests = planned.map(|(at, planned)| async move { (at, writer.write(planned).await) });
+    let at_once = options.judges.spec().jobs.max(1) as usize;
+    let mut answers = futures_util::stream::iter(requests).buffer_unordered(at_once);
+    while found.stopped.is_none() {
+        let next = tokio::select! {
+            next = answers.next() => next,
+            () = options.ends.cancelled() => {
+                found.interrupted = true;
+                found.stopped = Some("interrupted".into());
+                break;
+            }
+        };
+        let Some((at, conversation)) = next else {
+            break;
+        };
+        if let Err(why) = &conversation
+            && why.is_final
+        {
+            found.stopped = Some(why.reason.clone());
+        }
+        written.insert(at, conversation);
+        observe(written.len());
+    }
+    // The cost of requests in flight is estimated when they are dropped.
+    drop(answers);
+    found.spent = writer.spent.lock().and(options.judges.cancelled());
+    written
 }
 
 impl DraftPlan {
@@ -268,7 +292,7 @@ impl DraftPlan {
         options: &WritingOptions,
     ) -> Result<Draft, UnwrittenCase> {
         let change = planned.describe();
-        let id = valid_free_id(&change, "draft", |id| self.ids.contains(id));
+        let id = valid_free_id(&id_of(&change), "draft", |id| self.ids.contains(id));
         let app = self.app.as_deref();
         let mut case = generated_case(&id, &written.blueprint, &written.texts, app);
         if let Some(other) = self.known.duplicate_of(&case) {
@@ -298,5 +322,25 @@ impl DraftPlan {
             text: None,
             content: DraftContent::Case(Box::new(case)),
         })
+    }
+}
+
+/// What a draft was written for, as an id: its words and numbers, joined by underscores.
+fn id_of(change: &str) -> String {
+    let parts = change.split(|c: char| !c.is_ascii_alphanumeric());
+    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    parts.join("_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_the_words_of_the_plan() {
+        assert_eq!(id_of("read_soil.bed: not ASCII"), "read_soil_bed_not_ASCII");
+        assert_eq!(id_of("order.kind: \"tomato\""), "order_kind_tomato");
+        assert_eq!(id_of("water, then another bed"), "water_then_another_bed");
+        assert_eq!(id_of("…"), "");
     }
 }

@@ -1,7 +1,7 @@
 //! What attempts tell about a draft: whether the agent does what the draft expects.
 
 use crate::analysis::coverage::{CallOutcome, CoverageCollector, CoveredCase};
-use crate::domain::{Attempt, DraftVerdict, EvalCase, Invocation, Status, TurnEnd};
+use crate::domain::{Attempt, DraftVerdict, EvalCase, Invocation, TurnEnd};
 use crate::metrics::{TrajectoryOptions, trajectory_matches};
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ pub fn classify_draft(expected: &EvalCase, attempts: &[Arc<Attempt>]) -> Option<
 }
 
 fn is_errored(attempt: &Attempt) -> bool {
-    attempt.status == Status::Errored
+    attempt.error.is_some()
 }
 
 /// Whether a tool answered a call with an error.
