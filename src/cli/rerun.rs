@@ -3,18 +3,20 @@
 use super::args::{CaseArgs, RunArgs};
 use evaltrail_core::domain::{StubMode, agent_without_secrets};
 use evaltrail_engine::config::ShardChoice;
-use evaltrail_engine::report::shell_word;
+use evaltrail_engine::report::{secret_note, shell_word};
 
 /// The command. Its agent, criteria and options are those of the run `run_id`, which `--failed` names: the latest results of the
-/// files may be of other runs, and the run may have been a part of them. Secrets in the address of the agent are left out.
+/// files may be of other runs, and the run may have been a part of them. Secrets in the address of the agent are left out, which is said after it.
 pub(super) fn rerun_command(cases: &CaseArgs, run: Option<&RunArgs>, run_id: &str) -> String {
     let command = if run.is_some() { "run" } else { "score" };
-    command_words(
-        command,
-        cases,
-        run,
-        vec![format!("--failed={}", shell_word(run_id))],
-    )
+    let selecting = vec![format!("--failed={}", shell_word(run_id))];
+    command_words(command, cases, run, selecting) + note_of_agent(run)
+}
+
+/// What to do with the mark in place of a secret of the agent.
+fn note_of_agent(run: Option<&RunArgs>) -> &'static str {
+    let agent = run.and_then(|run| run.agent.as_deref());
+    agent.map_or("", |agent| secret_note(&agent_without_secrets(agent)))
 }
 
 /// The command that continues the unfinished run `run_id`; `None` for a run whose results are uploaded, which machines share.
@@ -38,7 +40,7 @@ pub(super) fn resume_command(args: &RunArgs, run_id: &str) -> Option<String> {
         let file = shell_word(&to.file.display().to_string());
         command += &format!(" --report {}={file}", to.format.name);
     }
-    Some(command)
+    Some(command + note_of_agent(Some(args)))
 }
 
 /// The options that select cases.
@@ -265,6 +267,30 @@ mod tests {
             "evaltrail run . --resume --shard 2/3:slice --changed"
         );
         assert_eq!(resume(&["evaltrail", "run", ".", "--push", "runs"]), None);
+    }
+
+    #[test]
+    fn commands_say_where_a_secret_is_left_out() {
+        let line = [
+            "evaltrail",
+            "run",
+            ".",
+            "--agent",
+            "cmd:./agent --api-key SECRET123",
+            "--report",
+            "json=r.json",
+        ];
+        let matches = crate::cli::describe().get_matches_from(line);
+        let (_, arguments) = matches.subcommand().unwrap();
+        let args = RunArgs::from_arg_matches(arguments).unwrap();
+        let resume = resume_command(&args, "1f0c9a7d32be").unwrap();
+        for command in [rerun(&line), resume] {
+            assert!(command.contains("--api-key …"), "{command}");
+            assert!(!command.contains("SECRET123"), "{command}");
+            let end = "  (write the secret of the agent in place of …)";
+            assert!(command.ends_with(end), "{command}");
+        }
+        assert!(!rerun(&["evaltrail", "run", ".", "--agent", "cmd:./agent"]).contains('…'));
     }
 
     #[test]

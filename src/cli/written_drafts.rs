@@ -16,9 +16,11 @@ use evaltrail_core::metrics::JudgeOptions;
 use evaltrail_engine::agents::probe_server;
 use evaltrail_engine::config::is_agent_address;
 use evaltrail_engine::judge::{JudgeGrant, Judges};
+use evaltrail_engine::report::shell_word;
 use evaltrail_engine::runner::{
-    DraftPlan, DraftPlanRequest, ToolSource, WritingOptions, WrittenDrafts, agent_questions,
-    allowed_destinations, judge_questions, missing_keys, plan_drafts, write_planned_drafts,
+    DraftPlan, DraftPlanRequest, SetDrafts, ToolSource, WritingOptions, WrittenDrafts,
+    agent_questions, allowed_destinations, missing_keys, plan_drafts, write_planned_drafts,
+    writer_questions,
 };
 use evaltrail_engine::store::{AppFolders, JudgeResponseCache};
 use evaltrail_engine::workspace::{Workspace, agent_named};
@@ -169,7 +171,7 @@ fn permitted_model(
     let answers = AppFolders::find().map(|folders| JudgeResponseCache::below(folders.answers()));
     let judges = Judges::new(&spec, answers);
     let models = [judges.model_for(&JudgeOptions::default())];
-    let questions = judge_questions(workspace, &spec, &models);
+    let questions = writer_questions(workspace, &spec, &models);
     if !trust::allowed(&questions, args.trust)? {
         return Ok(None);
     }
@@ -236,16 +238,23 @@ fn store(open: &OpenDrafts, written: &WrittenDrafts) -> anyhow::Result<Exit> {
     if let Some(why) = &written.stopped {
         print_note(&clean_line(&format!("stopped: {why}")));
     }
-    let exit = match written.stopped {
-        Some(_) => Exit::UsageError,
-        None => Exit::Success,
+    let exit = match (written.interrupted, &written.stopped) {
+        (true, _) => Exit::Interrupted,
+        (false, Some(_)) => Exit::UsageError,
+        (false, None) => Exit::Success,
     };
     if written.drafts.is_empty() {
         return Ok(exit);
     }
     let words = format!("generate {}", counted(written.drafts.len(), "draft"));
-    open.make(&words, &[open.drafts.adding(&written.drafts)])?;
-    print_note(&clean_line(&format!("they are in {}", open.shown_path())));
+    // The file may have changed while the model wrote.
+    let now = SetDrafts::read(&open.set.path).map_err(anyhow::Error::msg)?;
+    open.make(&words, &[now.adding_new(&written.drafts)])?;
+    let file = shell_word(&open.set.path.display().to_string());
+    print_note(&format!(
+        "they are in {}; `evaltrail drafts {file}:ID` shows one, `evaltrail drafts {file} --verify` runs the agent with them",
+        open.shown_path()
+    ));
     Ok(exit)
 }
 

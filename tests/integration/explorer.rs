@@ -489,6 +489,7 @@ fn a_run_can_be_ended_gently_and_at_once() {
 #[test]
 fn trust_question_defaults_to_no() {
     let question = TrustQuestion {
+        destination: None,
         action: evaltrail_engine::runner::TrustAction::Start,
         command: "adk api_server".into(),
         folder: "/w".into(),
@@ -520,6 +521,7 @@ fn trust_question_defaults_to_no() {
 #[test]
 fn yes_requires_whole_question_displayed() {
     let question = |n: usize| TrustQuestion {
+        destination: None,
         action: evaltrail_engine::runner::TrustAction::Start,
         command: format!("program-{n}{}--and-this", "\u{2800}".repeat(40)),
         folder: "/w".into(),
@@ -553,6 +555,7 @@ fn yes_requires_whole_question_displayed() {
 #[test]
 fn key_question_starts_run_or_declines_key() {
     let question = TrustQuestion {
+        destination: None,
         action: evaltrail_engine::runner::TrustAction::Use,
         command: "use GOOGLE_API_KEY of /w/.env to call gemini-2.5-flash".into(),
         folder: "/w".into(),

@@ -529,6 +529,24 @@ fn unfinished_run_prints_resume_command() {
     );
 }
 
+/// A printed command that was not filled in runs no agent with the mark in place of its secret.
+#[test]
+fn agent_with_mark_of_secret_is_refused() {
+    let work = tempfile::tempdir().unwrap();
+    write_set(work.path(), "s", vec![case("a", "fine a", "ok")]);
+    for agent in ["cmd:./agent.sh --api-key …", "a2a+http://…@127.0.0.1:9"] {
+        let mut command = evaltrail(work.path());
+        command.current_dir(work.path());
+        let refused = output(command.args(["run", ".", "--agent", agent]));
+        let printed = both(&refused);
+        assert_eq!(refused.status.code(), Some(2), "{printed}");
+        assert!(
+            printed.contains("write the secret in place of …"),
+            "{printed}"
+        );
+    }
+}
+
 /// A server that ends during a run ends the attempts of its agent after a few, and what is left can be resumed.
 #[test]
 fn run_stops_when_its_server_is_lost() {

@@ -58,6 +58,11 @@ const SAID: &str = "the lamp is off now";
 
 /// Four cases: one passes; the others differ in the order of calls, an argument, or the response.
 fn model() -> Model {
+    model_with(|_| {})
+}
+
+/// The same, with other results.
+fn model_with(change: impl Fn(&mut Vec<Arc<Attempt>>)) -> Model {
     let path = SetPath {
         stem: "x".into(),
         app: None,
@@ -90,7 +95,7 @@ fn model() -> Model {
             result,
         })),
     );
-    let outcomes = [
+    let mut outcomes = vec![
         attempt(0, golden(), golden()),
         attempt(1, golden(), turn(&[b.clone(), a.clone()], SAID)),
         attempt(
@@ -100,7 +105,8 @@ fn model() -> Model {
         ),
         attempt(3, golden(), turn(&[a, b], "the lamp is on")),
     ];
-    let results = past(Path::new(FILE), "r", outcomes.into());
+    change(&mut outcomes);
+    let results = past(Path::new(FILE), "r", outcomes);
     let ticket = model.ticket();
     update(
         &mut model,
@@ -441,6 +447,37 @@ fn outdated_results_are_scored_again() {
         row.find("(test_config.json w"),
     );
     assert!(reason.is_some() && reason < older, "{row}");
+}
+
+/// With judged metrics the question comes first, and after a yes all is as without it.
+#[test]
+fn judged_results_are_scored_again_after_yes() {
+    let mut model = model_with(|attempts| {
+        let mut judged = Attempt::clone(&attempts[3]);
+        judged.metrics[1].judgement = Some(Box::default());
+        attempts[3] = Arc::new(judged);
+        let mut second = Attempt::clone(&attempts[1]);
+        second.key.attempt = 2;
+        attempts.push(Arc::new(second));
+    });
+    press(&mut model, "w m w m");
+    let change = model.view.what_if.as_ref().unwrap().change.clone();
+    edit_criteria(&mut model, &ActiveWhatIf::edit_text(&change));
+    assert_eq!(press(&mut model, "m n"), [], "it asks first");
+    assert!(screen_text(&model).contains("1 attempt is judged"));
+    assert!(model.view.what_if.is_some());
+    let effects = press(&mut model, "y");
+    let Some(Effect::Run(RunEffect::Start(cases, RunTarget::Recorded(kept)))) = effects.first()
+    else {
+        panic!("{effects:?}")
+    };
+    assert_eq!((cases.len(), kept.len()), (3, 3));
+    assert!(model.view.what_if.is_none());
+    let notice = &model.notice.as_ref().unwrap().text;
+    assert!(
+        notice.contains("1 case with another number of attempts is left"),
+        "{notice}"
+    );
 }
 
 /// A lowered threshold is no rule: the reason comes first, then that the result is older.

@@ -2,7 +2,7 @@
 
 use super::{help, palette};
 use crate::explorer::commands::COMMANDS;
-use crate::explorer::running::start;
+use crate::explorer::running::{rescore, start};
 use crate::explorer::screens::{chat, edit, queue, runs};
 use crate::explorer::shared::command_names::CommandName;
 use crate::explorer::shared::effect::{Effect, ScreenRequest};
@@ -32,6 +32,11 @@ fn carry_out_one(model: &mut Model, request: ScreenRequest) -> Vec<Effect> {
             let against = start::against_of(model, &cases);
             start::start(model, cases, against)
         }
+        ScreenRequest::ScoreAgain {
+            cases,
+            recorded,
+            left,
+        } => rescore::score_again(model, cases, recorded, left),
         ScreenRequest::EditNewCase(at, case) => edit::open_new(model, at, *case),
         ScreenRequest::CloseEditor => edit::close(model),
         ScreenRequest::LeaveChat => chat::close(model),

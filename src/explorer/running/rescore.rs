@@ -4,7 +4,7 @@ use super::start;
 use crate::explorer::prompts::confirm;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::command_names::SCORE_CHANGED;
-use crate::explorer::shared::effect::Effect;
+use crate::explorer::shared::effect::{Effect, ScreenRequest};
 use crate::explorer::shared::enabled::{Enabled, can_run};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
@@ -70,18 +70,32 @@ pub(crate) fn score_changed(model: &mut Model) -> Vec<Effect> {
         .count();
     let kept: Vec<_> = attempts().collect();
     let (count, left) = (cases.len(), all.len() - cases.len());
-    let run = start::start(model, cases, RunTarget::Recorded(Arc::new(kept)));
-    let mut effects = match (judged, &run[..]) {
-        (1.., [run]) => {
-            let title = format!("Score {} again?", counted(count, "case"));
-            let lines = vec![format!(
-                "{} are judged: a judge model answers what has no saved answer",
-                counted(judged, "attempt")
-            )];
-            return confirm::open(model, title, lines, run.clone());
-        }
-        _ => run,
+    let recorded = RunTarget::Recorded(Arc::new(kept));
+    if judged == 0 {
+        return score_again(model, cases, recorded, left);
+    }
+    let title = format!("Score {} again?", counted(count, "case"));
+    let are = if judged == 1 { "is" } else { "are" };
+    let lines = vec![format!(
+        "{} {are} judged: a judge model answers what has no saved answer",
+        counted(judged, "attempt")
+    )];
+    let request = ScreenRequest::ScoreAgain {
+        cases,
+        recorded,
+        left,
     };
+    confirm::open(model, title, lines, request)
+}
+
+/// Scores recorded responses of these cases again. `left` is the number of other cases whose results are older than their criteria.
+pub(crate) fn score_again(
+    model: &mut Model,
+    cases: Vec<CaseRef>,
+    recorded: RunTarget,
+    left: usize,
+) -> Vec<Effect> {
+    let mut effects = start::start(model, cases, recorded);
     // The results will be those of the criteria that were written.
     if model
         .view
@@ -92,11 +106,13 @@ pub(crate) fn score_changed(model: &mut Model) -> Vec<Effect> {
         effects.extend(what_if::drop_what_if(model));
     }
     if left > 0 {
-        let words = format!(
-            "{} with another number of attempts are left; {} scores them",
-            counted(left, "case"),
-            SCORE_CHANGED.key()
-        );
+        let key = SCORE_CHANGED.key();
+        let words = match left {
+            1 => format!("1 case with another number of attempts is left; {key} scores it"),
+            _ => {
+                format!("{left} cases with another number of attempts are left; {key} scores them")
+            }
+        };
         effects.extend(notices::notify(model, words, false));
     }
     effects

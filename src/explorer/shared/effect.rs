@@ -58,9 +58,14 @@ pub enum Effect {
 impl Effect {
     /// Updates cases whose positions changed. Returns false if none of its cases exists any more.
     pub(crate) fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
+        if let Effect::Request(ScreenRequest::ScoreAgain { recorded, .. }) = self {
+            recorded.follow(new);
+        }
         match self {
             Effect::Request(
-                ScreenRequest::DecideGroup { cases, .. } | ScreenRequest::RunCases(cases),
+                ScreenRequest::DecideGroup { cases, .. }
+                | ScreenRequest::RunCases(cases)
+                | ScreenRequest::ScoreAgain { cases, .. },
             ) => {
                 *cases = cases.iter().filter_map(|case| new(*case)).collect();
                 !cases.is_empty()
@@ -87,6 +92,15 @@ pub enum ScreenRequest {
     OpenPalette,
     /// Run these cases against their agents, or score their saved responses.
     RunCases(Vec<CaseRef>),
+    /// Score recorded responses again with the changed criteria.
+    ScoreAgain {
+        /// The cases.
+        cases: Vec<CaseRef>,
+        /// Their recorded responses.
+        recorded: RunTarget,
+        /// The number of cases whose results are older than their criteria and that are not among them.
+        left: usize,
+    },
     /// Edit a case that is not in its file yet.
     EditNewCase(CaseRef, Box<EvalCase>),
     /// Close the case editor, although changes are lost.

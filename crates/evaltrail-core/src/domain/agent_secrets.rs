@@ -184,6 +184,15 @@ pub fn agent_without_secrets(asked: &str) -> String {
     }
 }
 
+/// Whether an agent has the mark that [`agent_without_secrets`] puts in place of a secret. `…` at a word belongs to a text.
+pub fn has_secret_mark(agent: &str) -> bool {
+    let is_of_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    agent.match_indices('…').any(|(at, mark)| {
+        let (before, after) = (&agent[..at], &agent[at + mark.len()..]);
+        !is_of_word(before.chars().next_back()) && !is_of_word(after.chars().next())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -395,6 +404,22 @@ mod tests {
             ("replay:r.jsonl?speed=0", "replay:r.jsonl?speed=0"),
         ] {
             assert_eq!(agent_without_secrets(asked), shown);
+        }
+    }
+
+    #[test]
+    fn mark_of_a_secret_is_found_in_an_agent() {
+        for asked in [
+            "a2a+http://me:canary@host/x#token_env=K",
+            "http+https://host/x?code=canary&y=1",
+            "cmd:./agent --api-key canary -n 1",
+            "cmd:./agent --pwd=canary",
+        ] {
+            assert!(!has_secret_mark(asked), "{asked}");
+            assert!(has_secret_mark(&agent_without_secrets(asked)), "{asked}");
+        }
+        for asked in ["home", "cmd:./agent --greeting Hello…"] {
+            assert!(!has_secret_mark(asked), "{asked}");
         }
     }
 

@@ -177,10 +177,10 @@ impl MatchRule {
             [tool, "forbidden"] => Ok(MatchRule { forbidden: true, ..rule(tool) }),
             [tool, "required"] => Ok(MatchRule { required: true, ..rule(tool) }),
             [tool, "forbidden", "after", names @ ..] if !names.is_empty() => {
-                Ok(MatchRule { forbidden: true, after: Some(names_of(names)), ..rule(tool) })
+                Ok(MatchRule { forbidden: true, after: Some(names_of(names)?), ..rule(tool) })
             }
             [tool, "forbidden", "directly", "after", names @ ..] if !names.is_empty() => {
-                Ok(MatchRule { forbidden: true, after: Some(names_of(names)), directly: true, ..rule(tool) })
+                Ok(MatchRule { forbidden: true, after: Some(names_of(names)?), directly: true, ..rule(tool) })
             }
             [tool, "others", how @ ("ignore" | "superset" | "subset")] => {
                 Ok(MatchRule { others: Some((*how).into()), ..rule(tool) })
@@ -250,10 +250,17 @@ pub const COMPARISONS: &[&str] = &[
     "nullable",
 ];
 
-/// Names that are typed with spaces or commas between them.
-fn names_of(words: &[&str]) -> Vec<String> {
-    let names = words.iter().map(|word| word.trim_end_matches(','));
-    names.map(str::to_string).collect()
+/// Names that are typed with spaces or commas between them. Errors: there is none.
+fn names_of(words: &[&str]) -> Result<Vec<String>, String> {
+    let names = words.iter().flat_map(|word| word.split(','));
+    let names: Vec<String> = names
+        .filter(|name| !name.is_empty())
+        .map(str::to_string)
+        .collect();
+    match names.is_empty() {
+        true => Err("name a tool after \"after\"".into()),
+        false => Ok(names),
+    }
 }
 
 /// A typed value: JSON, or else text.
@@ -326,6 +333,23 @@ mod tests {
         }
         let rule = MatchRule::parse("throw_die: foo ignore").unwrap();
         assert_eq!(rule, MatchRule::about("throw_die", "foo", "ignore".into()));
+    }
+
+    #[test]
+    fn commas_between_names_are_no_names() {
+        let after = |text: &str| MatchRule::parse(text).map(|rule| rule.after);
+        for typed in ["a b", "a, b", "a,b", "a , b ,", ",a,,b"] {
+            let names = Some(vec!["a".to_string(), "b".to_string()]);
+            assert_eq!(
+                after(&format!("t forbidden after {typed}")),
+                Ok(names),
+                "{typed}"
+            );
+        }
+        for bad in ["t forbidden after ,", "t forbidden directly after , ,"] {
+            let why = after(bad).unwrap_err();
+            assert!(why.contains("name a tool"), "{bad}: {why}");
+        }
     }
 
     #[test]

@@ -75,7 +75,7 @@ mod votes;
 mod worked_time;
 
 pub use agent::AgentSpec;
-pub use agent_secrets::agent_without_secrets;
+pub use agent_secrets::{agent_without_secrets, has_secret_mark};
 pub use agent_server::AgentServer;
 pub use attempt::{Attempt, AttemptKey};
 pub use attempt_summary::{

@@ -233,6 +233,9 @@ pub struct RequestedOptions {
     /// The agent, as a name or address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// Whether a secret of the agent was left out, so that it cannot be requested again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub agent_has_secret: bool,
     /// The names of further environment variables that are passed to agents.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<String>,
@@ -339,8 +342,10 @@ pub struct UnavailableAgent {
     pub agent: String,
     /// Why.
     pub error: String,
-    /// The number of attempts that are not started.
+    /// The number of attempts that are not run.
     pub attempts: usize,
+    /// Whether more attempts may not be run: those that were started and cannot connect either.
+    pub may_be_more: bool,
 }
 
 impl UnavailableAgent {
@@ -350,8 +355,9 @@ impl UnavailableAgent {
             1 => "1 attempt is".to_string(),
             count => format!("{count} attempts are"),
         };
+        let at_least = if self.may_be_more { "at least " } else { "" };
         format!(
-            "{} cannot be used, {attempts} not run: {}",
+            "{} cannot be used, {at_least}{attempts} not run: {}",
             self.agent, self.error
         )
     }

@@ -65,6 +65,9 @@ pub struct JudgeGrant {
 }
 
 impl Judges {
+    /// The beginning of the text of each destination; the name of the destination follows.
+    pub const SENDS: &str = "send what agents say to ";
+
     /// The judges of a run. Responses are cached in `answers`, if given and if the configuration allows it.
     pub fn new(spec: &JudgeSpec, answers: Option<JudgeResponseCache>) -> Judges {
         let recording = match (spec.provider, &spec.recording) {
@@ -383,7 +386,7 @@ impl Judges {
     pub fn destination_of_model(model: &str) -> Option<String> {
         let own = model.strip_prefix("vertex_ai/").unwrap_or(model);
         own.starts_with("projects/")
-            .then(|| format!("send what agents say to the model {own}"))
+            .then(|| format!("{}the model {own}", Judges::SENDS))
     }
 
     /// The text of the confirmation before anything is sent to a destination that the folder names: the address, the
@@ -410,7 +413,7 @@ impl Judges {
             .as_ref()
             .map(|name| format!(" in the project {name}"))
             .unwrap_or_default();
-        Some(format!("send what agents say to {to}{project}{key}"))
+        Some(format!("{}{to}{project}{key}", Judges::SENDS))
     }
 }
 

@@ -37,7 +37,7 @@ pub use markdown::REPORT as MARKDOWN;
 pub use markdown_cell::cell as markdown_cell;
 pub use open_command::shell_word;
 pub use paint::Paint;
-pub use rerun::{rerun_of_plan, resume_of_plan};
+pub use rerun::{rerun_of_plan, resume_of_plan, secret_note};
 pub use summary::{NextCommands, SummaryStyle, Verbosity, run_summary};
 pub use turns::turn_lines;
 

@@ -1,17 +1,26 @@
 //! The commands that run the failures of a run again, or continue it, where only the plan of the run is known.
 
 use crate::config::is_agent_address;
-use evaltrail_core::domain::{AgentSpec, Gate, RunPlan, StubMode, clean_line};
+use evaltrail_core::domain::{AgentSpec, Gate, RunPlan, StubMode, clean_line, has_secret_mark};
 use std::collections::BTreeSet;
 
 /// The command that runs the failures of a run again, for `workspace`, which is named as in commands.
 pub fn rerun_of_plan(plan: &RunPlan, workspace: &str) -> String {
-    command_of_plan(plan, workspace, "failed")
+    command_of_plan(plan, workspace, "failed") + secret_note(&agent_option(plan))
 }
 
 /// The command that continues an unfinished run, for the paths of its cases as in commands.
 pub fn resume_of_plan(plan: &RunPlan, paths: &str) -> String {
-    command_of_plan(plan, paths, "resume") + &requested_options(plan)
+    let command = command_of_plan(plan, paths, "resume") + &requested_options(plan);
+    command + secret_note(&agent_option(plan))
+}
+
+/// What follows a command whose agent has a mark in place of a secret: what to do with it. Empty for other agents.
+pub fn secret_note(agent: &str) -> &'static str {
+    match has_secret_mark(agent) {
+        true => "  (write the secret of the agent in place of …)",
+        false => "",
+    }
 }
 
 /// The command with the options of a run; `option` names the run.

@@ -117,6 +117,7 @@ async fn connect(
             agent: name.clone(),
             error: error.message.clone(),
             attempts: agent.sets.values().sum(),
+            may_be_more: false,
         }),
     };
     send(event).await;

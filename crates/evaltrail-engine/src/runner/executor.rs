@@ -4,6 +4,7 @@ use super::batches::score_batches;
 use super::connections::connect_agents;
 use super::executor_message::{ExecutorMessage, JournalStatus};
 use super::queue_cases::{ClaimedCases, QueueRecords};
+use super::reachability::StartedState::{self, AllEnded, InFlight};
 use super::run_resources::{ProgressSink, RunResources};
 use crate::agents::AttemptMemory;
 use crate::store::CaseQueue;
@@ -109,7 +110,7 @@ pub(super) async fn execute(
         };
         if shared.reach.is_lost(shared.plan.cases.set_of(key.case)) {
             outstanding_attempts.push_front(key);
-            leave_out_lost(&shared, &mut outstanding_attempts, &reports).await;
+            leave_out_lost(&shared, &mut outstanding_attempts, &reports, InFlight).await;
             // A case of a queue is taken only by a machine that can run it.
             if taken.is_some() {
                 break;
@@ -122,7 +123,7 @@ pub(super) async fn execute(
         attempts.start(key, cancel, (slot, permit));
     }
     attempts.all_end().await;
-    leave_out_lost(&shared, &mut outstanding_attempts, &reports).await;
+    leave_out_lost(&shared, &mut outstanding_attempts, &reports, AllEnded).await;
     let _ = reports
         .send(ExecutorMessage::CancelledRequests(
             shared.judges.cancelled(),
@@ -156,10 +157,11 @@ async fn leave_out_lost(
     shared: &RunResources,
     outstanding: &mut VecDeque<AttemptKey>,
     reports: &mpsc::Sender<ExecutorMessage>,
+    attempts: StartedState,
 ) {
     let set_of = |key: &AttemptKey| shared.plan.cases.set_of(key.case);
     let left_out = |set: usize| outstanding.iter().filter(|key| set_of(key) == set).count();
-    let lost = shared.reach.announced(left_out);
+    let lost = shared.reach.announced(attempts, left_out);
     outstanding.retain(|key| !shared.reach.is_lost(set_of(key)));
     for agent in lost {
         let event = RunEvent::AgentUnavailable(agent);

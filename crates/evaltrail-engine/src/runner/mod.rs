@@ -82,7 +82,7 @@ pub use resumed_request::resumed_request;
 pub use start::{Run, RunHandle, start};
 pub use trust::{
     DotenvKeyQuestion, TrustAction, TrustQuestion, agent_questions, allowed_destinations,
-    judge_questions, missing_keys, offered_keys, trust_questions,
+    judge_questions, missing_keys, offered_keys, trust_questions, writer_questions,
 };
 pub use written_drafts::{
     DraftPlan, DraftPlanRequest, WritingOptions, WrittenDrafts, plan_drafts, write_planned_drafts,

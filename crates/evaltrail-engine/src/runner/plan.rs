@@ -221,8 +221,10 @@ fn requested_options(workspace: &Workspace, request: &Request) -> RequestedOptio
         let shown = file.strip_prefix(&workspace.root).unwrap_or(&file);
         shown.display().to_string()
     });
+    let agent = request.agent.as_deref().map(agent_without_secrets);
     RequestedOptions {
-        agent: request.agent.as_deref().map(agent_without_secrets),
+        agent_has_secret: agent != request.agent,
+        agent,
         env: request.env.clone(),
         config,
         metrics: request.metrics.clone(),
@@ -375,4 +377,31 @@ fn earlier_attempts(
         ))
     };
     kept.iter().filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requested_agent_says_if_a_secret_is_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(folder.path()).unwrap();
+        let stored = |agent: &str| {
+            let request = Request {
+                agent: Some(agent.into()),
+                ..Request::default()
+            };
+            let requested = requested_options(&workspace, &request);
+            (requested.agent.unwrap(), requested.agent_has_secret)
+        };
+        assert_eq!(
+            stored("cmd:./agent -n 1"),
+            ("cmd:./agent -n 1".into(), false)
+        );
+        assert_eq!(
+            stored("cmd:./agent --api-key SECRET123"),
+            ("cmd:./agent --api-key …".into(), true)
+        );
+    }
 }

@@ -26,8 +26,11 @@ struct AgentContact {
     failed: usize,
     /// The number of rows before this one.
     row: u64,
-    /// Why the agent is lost.
+    /// Why the agent is lost. From its announcement on, it is lost until the run ends, whatever the attempts in flight find out:
+    /// those that it answers have their results, and those that cannot connect are not run.
     lost: Option<String>,
+    /// Why it was lost before it answered again. Attempts that were not run until then are announced when the run ends.
+    lost_before: Option<String>,
     /// The attempts that are not run because it is lost.
     not_run: BTreeSet<AttemptKey>,
     /// How many attempts were not run, and are not announced yet; `None` after the announcement.
@@ -39,6 +42,42 @@ struct AgentContact {
 pub(super) struct ContactBefore {
     row: u64,
     failed: usize,
+}
+
+/// What the attempts do that were started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StartedState {
+    /// Some may be in flight, or wait for their next try.
+    InFlight,
+    /// All ended, and no further one is started.
+    AllEnded,
+}
+
+impl AgentContact {
+    /// The agent answered. If it was thought to be lost and that is not announced yet, it is not lost: attempts that have not
+    /// been left out yet are errors, as before.
+    fn answered(&mut self) {
+        self.failed = 0;
+        self.row += 1;
+        if let Some(unannounced) = &mut self.unannounced
+            && let Some(why) = self.lost.take()
+        {
+            let recorded = std::mem::take(&mut self.not_run).len();
+            *unannounced = unannounced.saturating_sub(recorded);
+            self.lost_before = Some(why);
+        }
+    }
+
+    /// Why attempts were or are not run; `None` if that is not to be announced now.
+    fn to_announce(&self, attempts: StartedState) -> Option<String> {
+        let is_lost = self.lost.clone();
+        let left = self.unannounced.is_some_and(|count| count > 0);
+        let was_lost = || self.lost_before.clone().filter(|_| left);
+        match attempts {
+            StartedState::InFlight => is_lost,
+            StartedState::AllEnded => is_lost.or_else(was_lost),
+        }
+    }
 }
 
 impl Reachability {
@@ -82,9 +121,7 @@ impl Reachability {
             Some(_) => false,
         };
         if is_answer {
-            let agent = &mut self.agents.lock()[self.by_set[set]];
-            agent.failed = 0;
-            agent.row += 1;
+            self.agents.lock()[self.by_set[set]].answered();
         }
     }
 
@@ -125,19 +162,24 @@ impl Reachability {
         self.agents.lock()[self.by_set[set]].lost.is_some()
     }
 
-    /// The agents that are lost and were not announced yet. `left_out` is the number of further attempts of the agent of a set
-    /// that are not started.
-    pub(super) fn announced(&self, left_out: impl Fn(usize) -> usize) -> Vec<UnavailableAgent> {
+    /// The agents that are lost and were not announced yet, and at the end also those that only were lost for a time in which
+    /// attempts were not run. `left_out` is the number of further attempts of the agent of a set that are not started.
+    pub(super) fn announced(
+        &self,
+        attempts: StartedState,
+        left_out: impl Fn(usize) -> usize,
+    ) -> Vec<UnavailableAgent> {
         let mut agents = self.agents.lock();
         let announce = |(at, agent): (usize, &mut AgentContact)| {
-            let error = agent.lost.clone()?;
+            let error = agent.to_announce(attempts)?;
             let sets = self.by_set.iter().enumerate();
-            let of_agent = sets.filter(|(_, of)| **of == at);
+            let of_agent = sets.filter(|(_, of)| **of == at && agent.lost.is_some());
             let left_out: usize = of_agent.map(|(set, _)| left_out(set)).sum();
             Some(UnavailableAgent {
                 agent: agent.name.clone(),
                 error,
                 attempts: agent.unannounced.take()? + left_out,
+                may_be_more: attempts == StartedState::InFlight,
             })
         };
         agents.iter_mut().enumerate().filter_map(announce).collect()
@@ -190,12 +232,59 @@ mod tests {
         assert!(!reach.is_lost(0));
         assert!(fail(1, 4) && reach.is_lost(0) && reach.is_lost(1));
         assert!(fail(0, 5));
-        let [lost] = &reach.announced(|set| 10 + set)[..] else {
+        let [lost] = &reach.announced(StartedState::AllEnded, |set| 10 + set)[..] else {
             panic!("one agent is lost")
         };
         assert_eq!((lost.agent.as_str(), lost.attempts), ("home", 23));
         assert_eq!(lost.error, "3 attempts in a row could not connect: refused");
-        assert_eq!(reach.announced(|_| 1), []);
+        assert_eq!(reach.announced(StartedState::AllEnded, |_| 1), []);
+    }
+
+    /// Loses the agent, with the failures of the attempts 0, 1 and 2.
+    fn lose(reach: &Reachability) {
+        for case in 0..3 {
+            reach.failed(0, key(case), reach.begin(0), &refused());
+        }
+        assert!(reach.is_lost(0));
+    }
+
+    #[test]
+    fn announcement_before_the_end_is_a_minimum() {
+        let reach = of_two_sets();
+        lose(&reach);
+        let words = reach.announced(StartedState::InFlight, |_| 2)[0].text();
+        assert!(words.contains("at least 5 attempts are not run"), "{words}");
+        let reach = of_two_sets();
+        lose(&reach);
+        let words = reach.announced(StartedState::AllEnded, |_| 2)[0].text();
+        assert!(words.contains("used, 5 attempts are not run"), "{words}");
+    }
+
+    #[test]
+    fn answer_before_announcement_finds_agent() {
+        let reach = of_two_sets();
+        lose(&reach);
+        reach.ended(0, None);
+        assert!(!reach.is_lost(0) && !reach.take_not_run(0, key(2)));
+        assert_eq!(reach.announced(StartedState::AllEnded, |_| 7), []);
+        lose(&reach);
+        assert!(reach.take_not_run(0, key(2)), "it is lost again");
+        reach.ended(0, None);
+        assert_eq!(reach.announced(StartedState::InFlight, |_| 7), []);
+        let [lost] = &reach.announced(StartedState::AllEnded, |_| 7)[..] else {
+            panic!("an attempt was not run")
+        };
+        assert_eq!((lost.attempts, lost.may_be_more), (1, false));
+    }
+
+    #[test]
+    fn answer_after_announcement_changes_nothing() {
+        let reach = of_two_sets();
+        lose(&reach);
+        assert_eq!(reach.announced(StartedState::InFlight, |_| 0).len(), 1);
+        reach.ended(0, None);
+        assert!(reach.is_lost(0));
+        assert_eq!(reach.announced(StartedState::AllEnded, |_| 0), []);
     }
 
     #[test]

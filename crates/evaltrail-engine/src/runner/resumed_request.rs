@@ -19,6 +19,11 @@ pub fn resumed_request(
         return Err("it judged earlier attempts again; judge them again instead".into());
     }
     let requested = plan.options.requested.clone();
+    if requested.agent_has_secret {
+        let why =
+            "the agent was given with a secret, which is not stored; resume on the command line";
+        return Err(why.into());
+    }
     let judge = workspace.config.judge.clone();
     let judge = judge.unwrap_or_else(JudgeSpec::standard);
     let tools = plan.sets.first().map(|set| &set.tools);
@@ -62,4 +67,44 @@ fn selections(plan: &RunPlan, sets: &[SetPath]) -> Result<Vec<Selection>, String
         })
     };
     plan.sets.iter().enumerate().map(selection).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evaltrail_core::domain::{PlannedCases, PlannedSet, RequestedOptions, RunOptions};
+
+    #[test]
+    fn agent_with_secret_is_not_requested_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(folder.path()).unwrap();
+        let resumed = |agent: &str, agent_has_secret| {
+            let set = serde_json::json!({
+                "id": "s", "file": "s", "path": "s", "digest": "",
+                "agent": {"kind": "saved"}, "agent_name": agent, "criteria": []
+            });
+            let set: PlannedSet = serde_json::from_value(set).unwrap();
+            let found = SetPath::of_file(&set.path, folder.path());
+            let plan = RunPlan {
+                run_id: "r".into(),
+                started: String::new(),
+                commit: None,
+                sets: vec![set],
+                cases: PlannedCases::default(),
+                options: RunOptions {
+                    requested: RequestedOptions {
+                        agent: Some(agent.into()),
+                        agent_has_secret,
+                        ..RequestedOptions::default()
+                    },
+                    ..RunOptions::default()
+                },
+                judge: JudgeSpec::standard(),
+            };
+            resumed_request(&workspace, &plan, &[found]).map(|request| request.agent)
+        };
+        assert_eq!(resumed("cmd:a", false), Ok(Some("cmd:a".into())));
+        let why = resumed("cmd:a --api-key …", true).unwrap_err();
+        assert!(why.contains("was given with a secret"), "{why}");
+    }
 }

@@ -28,6 +28,8 @@ pub struct TrustQuestion {
     pub folder: String,
     /// The fingerprint under which the permission is stored.
     pub fingerprint: String,
+    /// The destination that is allowed after a yes, as [`Judges`] names it; `None` for other actions than [`TrustAction::Send`].
+    pub destination: Option<String>,
 }
 
 /// An action that needs permission.
@@ -272,6 +274,26 @@ pub fn judge_questions(
     judge: &JudgeSpec,
     models: &[String],
 ) -> Vec<TrustQuestion> {
+    send_questions(workspace, judge, models, Judges::SENDS)
+}
+
+/// Like [`judge_questions`], for a model that writes cases. It is sent something else, so it needs permissions of its own.
+pub fn writer_questions(
+    workspace: &Workspace,
+    judge: &JudgeSpec,
+    models: &[String],
+) -> Vec<TrustQuestion> {
+    let sends = "send the instruction and tools of the agent, and messages of cases, to ";
+    send_questions(workspace, judge, models, sends)
+}
+
+/// The questions whether to send something, such as "send what agents say to ", to these destinations.
+fn send_questions(
+    workspace: &Workspace,
+    judge: &JudgeSpec,
+    models: &[String],
+    sends: &str,
+) -> Vec<TrustQuestion> {
     if Judges::is_recorded(judge) {
         return Vec::new();
     }
@@ -283,9 +305,14 @@ pub fn judge_questions(
         .url
         .clone()
         .filter(|url| address_without_secrets(url) != *url);
-    let asked = |line: String, secret: Option<String>| {
+    let asked = |destination: String, secret: Option<String>| {
+        let name = destination.strip_prefix(Judges::SENDS);
+        let line = format!("{sends}{}", name.unwrap_or(&destination));
         let words: Vec<String> = std::iter::once(line.clone()).chain(secret).collect();
-        question(workspace, TrustAction::Send, line, &words, &workspace.root)
+        TrustQuestion {
+            destination: Some(destination),
+            ..question(workspace, TrustAction::Send, line, &words, &workspace.root)
+        }
     };
     let of_folder = Judges::destination(judge).map(|line| asked(line, with_secrets));
     of_folder
@@ -296,10 +323,10 @@ pub fn judge_questions(
 
 /// The destinations that are allowed when all of these questions were answered with yes.
 pub fn allowed_destinations(questions: &[TrustQuestion]) -> BTreeSet<String> {
-    let sends = questions
+    let destinations = questions
         .iter()
-        .filter(|question| question.action == TrustAction::Send);
-    sends.map(|question| question.command.clone()).collect()
+        .filter_map(|question| question.destination.clone());
+    destinations.collect()
 }
 
 /// Keys from a `.env` file, and the question whether to use them.
@@ -439,6 +466,7 @@ fn question(
         command,
         folder,
         fingerprint,
+        destination: None,
     }
 }
 
@@ -466,6 +494,36 @@ mod tests {
             (&send.command, &send.folder)
         );
         assert_ne!(start.fingerprint, send.fingerprint);
+    }
+
+    #[test]
+    fn writer_needs_a_permission_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(folder.path()).unwrap();
+        let judge = JudgeSpec {
+            url: Some("https://judge.example/v1?key=canary".into()),
+            from_folder: true,
+            ..JudgeSpec::standard()
+        };
+        let models = ["vertex_ai/projects/p/locations/l/endpoints/1".to_string()];
+        let (judged, written) = (
+            judge_questions(&workspace, &judge, &models),
+            writer_questions(&workspace, &judge, &models),
+        );
+        assert_eq!((judged.len(), written.len()), (2, 2));
+        for (judges, writes) in judged.iter().zip(&written) {
+            let sent = "send the instruction and tools of the agent, and messages of cases, to ";
+            let to = writes.command.strip_prefix(sent).unwrap();
+            assert_eq!(judges.command, format!("send what agents say to {to}"));
+            assert_ne!(judges.fingerprint, writes.fingerprint);
+            assert!(!writes.command.contains("canary"));
+        }
+        let allowed = allowed_destinations(&written);
+        let wanted = Judges::destination(&judge)
+            .into_iter()
+            .chain(Judges::destination_of_model(&models[0]));
+        assert_eq!(allowed, wanted.collect());
+        assert_eq!(allowed, allowed_destinations(&judged));
     }
 
     /// An address that a person gives is used without a question, so it must not be a name of the folder's.

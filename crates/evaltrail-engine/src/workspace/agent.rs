@@ -6,7 +6,7 @@ use super::{AgentFolder, SetPath, Workspace};
 use crate::config::{is_agent_address, parse_agent_uri};
 use evaltrail_core::domain::stored_path::path_below;
 use evaltrail_core::domain::{
-    AgentServer, AgentSpec, ProgramSpec, agent_without_secrets, did_you_mean,
+    AgentServer, AgentSpec, ProgramSpec, agent_without_secrets, did_you_mean, has_secret_mark,
 };
 use evaltrail_core::formats::SetFile;
 use std::path::Path;
@@ -168,6 +168,12 @@ fn named_agent(workspace: &Workspace, asked: &str) -> Result<(String, AgentSpec)
     }
     // An address that a person gives needs no permission, so an agent that the folder calls like one is never meant.
     let is_address = is_agent_address(asked);
+    if is_address && has_secret_mark(asked) {
+        return Err(AgentNotFound(format!(
+            "{}: write the secret in place of …, which stands for it where it is not stored",
+            agent_without_secrets(asked)
+        )));
+    }
     if let Some(spec) = workspace.config.agents.get(asked).filter(|_| !is_address) {
         return Ok((asked.to_string(), spec.clone()));
     }

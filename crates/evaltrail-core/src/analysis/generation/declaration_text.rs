@@ -8,10 +8,17 @@ use serde_json::{Map, Number, Value};
 const MAX_TEXT: usize = 500;
 /// The largest number of listed values of a parameter.
 const MAX_LISTED: usize = 50;
+/// The largest number of characters of the parameters of a tool; the number of the others is given.
+const MAX_PARAMETERS: usize = 30_000;
 
 /// The declaration of a tool: its name, its description, and its parameters with the keywords of JSON Schema; those inside objects
-/// are named as `address.city`. `None` if it is not declared. Without parameters if their schema is not known.
-pub fn declaration_json(declared: &Declarations, tool: &str) -> Option<Value> {
+/// are named as `address.city`. `None` if it is not declared. Without parameters if their schema is not known. If there is no room for
+/// all parameters, that of the planned argument and required ones have priority.
+pub fn declaration_json(
+    declared: &Declarations,
+    tool: &str,
+    planned_argument: Option<&str>,
+) -> Option<Value> {
     let schema = declared.tools.get(tool)?;
     let mut members = Map::new();
     members.insert("name".into(), tool.into());
@@ -19,7 +26,11 @@ pub fn declaration_json(declared: &Declarations, tool: &str) -> Option<Value> {
         members.insert("description".into(), shortened_text(description).into());
     }
     if let Some(schema) = schema {
-        members.insert("parameters".into(), parameters_json(schema));
+        let (parameters, left_out) = parameters_json(schema, planned_argument);
+        members.insert("parameters".into(), parameters.into());
+        if left_out > 0 {
+            members.insert("more_parameters".into(), left_out.into());
+        }
         if schema.is_open {
             members.insert("additional_parameters".into(), true.into());
         }
@@ -27,8 +38,28 @@ pub fn declaration_json(declared: &Declarations, tool: &str) -> Option<Value> {
     Some(Value::Object(members))
 }
 
-fn parameters_json(schema: &ToolSchema) -> Value {
-    schema.parameters.iter().map(parameter_json).collect()
+/// The parameters for which there is room, in the order of the schema, and the number of the others.
+fn parameters_json(schema: &ToolSchema, planned_argument: Option<&str>) -> (Vec<Value>, usize) {
+    let is_planned = |parameter: &Parameter| {
+        planned_argument.is_some_and(|planned| {
+            let rest = planned.strip_prefix(&parameter.name);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        })
+    };
+    let mut by_priority: Vec<(usize, &Parameter)> = schema.parameters.iter().enumerate().collect();
+    by_priority.sort_by_key(|(_, one)| (!is_planned(one), !one.required));
+    let (mut listed, mut length) = (Vec::new(), 0);
+    for (at, parameter) in by_priority {
+        let json = parameter_json(parameter);
+        let with_this = length + json.to_string().chars().count();
+        if is_planned(parameter) || with_this <= MAX_PARAMETERS {
+            length = with_this;
+            listed.push((at, json));
+        }
+    }
+    listed.sort_by_key(|(at, _)| *at);
+    let left_out = schema.parameters.len() - listed.len();
+    (listed.into_iter().map(|(_, json)| json).collect(), left_out)
 }
 
 fn parameter_json(parameter: &Parameter) -> Value {
@@ -141,7 +172,7 @@ mod tests {
     #[test]
     fn declaration_has_all_that_is_known() {
         assert_eq!(
-            declaration_json(&declared(), "water"),
+            declaration_json(&declared(), "water", None),
             Some(
                 json!({"name": "water", "description": "Waters a bed.", "parameters": [
                     {"name": "bed", "type": "string", "required": true},
@@ -159,7 +190,7 @@ mod tests {
         let schema = json!({"properties": properties, "additionalProperties": true});
         other.add_tool("open", Some(&schema));
         assert_eq!(
-            declaration_json(&other, "open"),
+            declaration_json(&other, "open", None),
             Some(json!({"name": "open", "parameters": [
                 {"name": "day", "type": "string", "required": false, "maxLength": 10, "format": "date", "description": "When."},
                 {"name": "share", "type": "number", "required": false, "nullable": true,
@@ -171,7 +202,7 @@ mod tests {
 
     #[test]
     fn members_and_values_are_listed() {
-        let found = declaration_json(&declared(), "move_pot").unwrap();
+        let found = declaration_json(&declared(), "move_pot", None).unwrap();
         let names: Vec<&Value> = found["parameters"]
             .as_array()
             .unwrap()
@@ -187,14 +218,39 @@ mod tests {
 
     #[test]
     fn undeclared_tool_has_no_declaration() {
-        assert_eq!(declaration_json(&declared(), "drain"), None);
+        assert_eq!(declaration_json(&declared(), "drain", None), None);
         let mut known = Declarations::default();
         known.add_tool("named", None);
         known.describe_tool("named", "Does it.");
         assert_eq!(
-            declaration_json(&known, "named"),
+            declaration_json(&known, "named", None),
             Some(json!({"name": "named", "description": "Does it."}))
         );
+    }
+
+    #[test]
+    fn parameters_without_room_are_counted() {
+        let mut known = Declarations::default();
+        let mut properties: Map<String, Value> = (0..5_000)
+            .map(|at| (format!("p{at:04}"), json!({})))
+            .collect();
+        properties.insert("must".into(), json!({}));
+        let inner =
+            json!({"type": "object", "properties": {"z": {"description": "x".repeat(600)}}});
+        properties.insert("zz".into(), inner);
+        let schema = json!({"properties": properties, "required": ["must"]});
+        known.add_tool("long", Some(&schema));
+        let found = declaration_json(&known, "long", Some("zz.z")).unwrap();
+        assert!(found.to_string().chars().count() < MAX_PARAMETERS + 1_500);
+        let listed = found["parameters"].as_array().unwrap();
+        let has = |name: &str| listed.iter().any(|one| one["name"] == name);
+        assert!(has("p0000") && has("must") && has("zz") && has("zz.z") && !has("p4999"));
+        assert_eq!(listed.last().unwrap()["name"], "zz.z");
+        let left_out = found["more_parameters"].as_u64().unwrap() as usize;
+        assert_eq!(listed.len() + left_out, 5_003);
+        let other = declaration_json(&known, "long", None).unwrap();
+        let others = other["parameters"].as_array().unwrap();
+        assert!(others.iter().all(|one| one["name"] != "zz.z"));
     }
 
     #[test]
@@ -207,7 +263,7 @@ mod tests {
             "y": {"enum": many}, "z": {"default": {"a": long}}});
         known.add_tool("long", Some(&json!({"properties": properties})));
         known.describe_tool("long", &long);
-        let found = declaration_json(&known, "long").unwrap();
+        let found = declaration_json(&known, "long", None).unwrap();
         let x = &found["parameters"][0];
         for text in [
             &found["description"],

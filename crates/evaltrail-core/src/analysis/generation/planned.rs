@@ -104,6 +104,27 @@ impl PlannedGap {
         }
     }
 
+    /// The argument that it is about, if there is one.
+    pub fn argument(&self) -> Option<&str> {
+        match self {
+            PlannedGap::Argument { argument, .. }
+            | PlannedGap::MissingArgument { argument, .. }
+            | PlannedGap::ChangeOfMind { argument, .. } => Some(argument),
+            PlannedGap::Tool(_)
+            | PlannedGap::Pair { .. }
+            | PlannedGap::OutOfScope(_)
+            | PlannedGap::Transfer(_) => None,
+        }
+    }
+
+    /// The agent that it is about, if there is one.
+    pub fn agent(&self) -> Option<&str> {
+        match self {
+            PlannedGap::Transfer(agent) => Some(agent),
+            _ => None,
+        }
+    }
+
     /// The argument that the user does not mention, if there is one.
     pub fn argument_left_out(&self) -> Option<&str> {
         match self {

@@ -2,7 +2,7 @@
 
 use super::blueprint::{ArgumentSource, Blueprint, BlueprintTurn};
 use super::declaration_text::declaration_json;
-use super::planned::PlannedDraft;
+use super::planned::{PlannedDraft, PlannedGap};
 use super::requirement::{planned_text, requirement};
 use super::stated_values::written_values;
 use crate::analysis::coverage::Declarations;
@@ -16,6 +16,8 @@ const REPAIR: &str = include_str!("prompts/repair.md");
 
 /// The largest number of characters of all declarations of tools. The names of the others are listed.
 const MAX_TOOLS: usize = 24_000;
+/// The largest number of characters of the names of agents. The number of the others is given.
+const MAX_AGENTS: usize = 4_000;
 /// The largest number of characters of the description of the agent.
 const MAX_ABOUT: usize = 4_000;
 /// The largest number of examples.
@@ -40,17 +42,15 @@ pub struct PromptContext<'a> {
 
 /// The request for a blueprint of a planned case.
 pub fn blueprint_prompt(planned: &PlannedDraft, context: &PromptContext<'_>) -> String {
-    let agents: Vec<&str> = context.declared.agents.iter().map(String::as_str).collect();
-    let agents = match agents.len() {
-        0 | 1 => "none".to_string(),
-        _ => agents.join("\n"),
-    };
     fill(
         &BLUEPRINT.replace("{{@requirement}}", requirement(&planned.gap).trim()),
         &[
             ("planned", &planned_text(&planned.gap)),
-            ("tools", &tools_text(context.declared, &planned.gap.tools())),
-            ("agents", &agents),
+            ("tools", &tools_text(context.declared, &planned.gap)),
+            (
+                "agents",
+                &agents_text(context.declared, planned.gap.agent()),
+            ),
             ("about_agent", &or_none(context.about_agent, MAX_ABOUT)),
             ("examples", &examples_text(context.examples)),
             ("language", &or_none(context.language, MAX_EXAMPLE)),
@@ -88,15 +88,18 @@ pub fn repair_prompt(previous_prompt: &str, reply: &str, problem: &str) -> Strin
 }
 
 /// The declarations of the tools, those of the plan first, and the names of the tools for which there is no room.
-fn tools_text(declared: &Declarations, planned: &[&str]) -> String {
+fn tools_text(declared: &Declarations, gap: &PlannedGap) -> String {
+    let planned = gap.tools();
     let is_own = |name: &&str| *name == TRANSFER_TOOL || name.starts_with("adk_request_");
     let names = declared.tools.keys().map(String::as_str);
     let others = names.filter(|name| !planned.contains(name) && !is_own(name));
     let (mut lines, mut length, mut left_out) = (Vec::new(), 0, Vec::new());
     for (at, name) in planned.iter().copied().chain(others).enumerate() {
-        let Some(line) = declaration_json(declared, name).map(|json| json.to_string()) else {
+        let argument = gap.argument().filter(|_| planned.contains(&name));
+        let Some(json) = declaration_json(declared, name, argument) else {
             continue;
         };
+        let line = json.to_string();
         let line_length = line.chars().count();
         if at < planned.len() || length + line_length <= MAX_TOOLS {
             length += line_length;
@@ -110,6 +113,29 @@ fn tools_text(declared: &Declarations, planned: &[&str]) -> String {
         lines.push(format!("Other tools, which are not to be called: {names}"));
     }
     or_none(&lines.join("\n"), usize::MAX)
+}
+
+/// The names of the agents, the planned one first, and the number of those for which there is no room.
+fn agents_text(declared: &Declarations, planned: Option<&str>) -> String {
+    if declared.agents.len() < 2 {
+        return "none".into();
+    }
+    let names = declared.agents.iter().map(String::as_str);
+    let others = names.filter(|name| Some(*name) != planned);
+    let (mut lines, mut length, mut left_out) = (Vec::new(), 0, 0);
+    for name in planned.into_iter().chain(others) {
+        let with_this = length + name.chars().count() + 1;
+        if Some(name) == planned || with_this <= MAX_AGENTS {
+            length = with_this;
+            lines.push(name.to_string());
+        } else {
+            left_out += 1;
+        }
+    }
+    if left_out > 0 {
+        lines.push(format!("(and {left_out} more)"));
+    }
+    lines.join("\n")
 }
 
 /// A turn for the model that writes the words of the user: its goal and the values to state, without the names of tools.
@@ -191,7 +217,7 @@ fn shortened(text: &str, most: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::planned::{PlannedGap, UserPersona};
+    use super::super::planned::UserPersona;
     use super::super::tests::{blueprint, declared};
     use super::*;
     use crate::analysis::coverage::ArgumentClass;
@@ -305,7 +331,7 @@ mod tests {
             declared.describe_tool(&name, &"x".repeat(600));
         }
         declared.add_tool(TRANSFER_TOOL, None);
-        let text = tools_text(&declared, &["tool099"]);
+        let text = tools_text(&declared, &PlannedGap::Tool("tool099".into()));
         assert!(text.starts_with("{\"name\":\"tool099\""));
         assert!(text.chars().count() < MAX_TOOLS + MAX_ABOUT);
         let last = text.lines().last().unwrap();
@@ -326,8 +352,42 @@ mod tests {
         let properties: Map<String, Value> = properties.collect();
         declared.add_tool("long", Some(&json!({"properties": properties})));
         let is_declared =
-            |planned: &[&str]| tools_text(&declared, planned).contains("{\"name\":\"long\"");
-        assert!(is_declared(&["long"]) && !is_declared(&["look"]));
+            |planned: PlannedGap| tools_text(&declared, &planned).contains("{\"name\":\"long\"");
+        let of = |tool: &str| PlannedGap::Tool(tool.into());
+        assert!(is_declared(of("long")) && !is_declared(of("look")));
+    }
+
+    #[test]
+    fn planned_argument_has_room_among_thousands() {
+        let mut declared = declared();
+        let properties = (0..5_000).map(|at| (format!("p{at:04}"), json!({})));
+        let properties: Map<String, Value> = properties.collect();
+        declared.add_tool("long", Some(&json!({"properties": properties})));
+        let text = tools_text(
+            &declared,
+            &PlannedGap::ChangeOfMind {
+                tool: "long".into(),
+                argument: "p4999".into(),
+            },
+        );
+        assert!(text.contains("\"p4999\"") && !text.contains("\"p4998\""));
+        assert!(text.contains("\"more_parameters\":"));
+        assert!(text.chars().count() < 40_000);
+    }
+
+    #[test]
+    fn agents_without_room_are_counted() {
+        let names = (0..2_000).map(|at| format!("agent{at:04}"));
+        let declared = Declarations {
+            agents: names.collect(),
+            ..Declarations::default()
+        };
+        let text = agents_text(&declared, Some("agent1999"));
+        assert!(text.chars().count() < MAX_AGENTS + 100);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[..2], ["agent1999", "agent0000"]);
+        let left_out = format!("(and {} more)", 2_000 - (lines.len() - 1));
+        assert_eq!(lines.last(), Some(&left_out.as_str()));
     }
 
     #[test]

@@ -110,36 +110,41 @@ fn with_separators(digits: &str, separator: &str) -> String {
 
 /// Whether a text contains a word that is no part of another word or number. A number may be followed by its unit, as in "5km".
 fn has_whole_word(text: &str, word: &str) -> bool {
+    let (first, last) = (word.chars().next(), word.chars().next_back());
+    let begins_as_number = is_digit(word.trim_start_matches('-').chars().next());
+    let ends_as_number = is_digit(last);
+    let may_have_unit = begins_as_number && ends_as_number;
     let mut found = text.match_indices(word);
     found.any(|(at, _)| {
         let before = &text[..at];
         let after = &text[at + word.len()..];
-        match word
-            .trim_start_matches('-')
-            .starts_with(|c: char| c.is_ascii_digit())
-        {
-            true => is_whole_number(word, before, after),
-            false => {
-                let first = word.chars().next();
-                !joins(before.chars().next_back(), first)
-                    && !joins(word.chars().next_back(), after.chars().next())
-            }
-        }
+        !joins(before.chars().next_back(), first)
+            && !(begins_as_number && continues_number_before(before))
+            && (may_have_unit || !joins(last, after.chars().next()))
+            && !(ends_as_number && continues_number_after(after))
     })
 }
 
-/// Whether a number at a place is not a part of another one: of "1.5", "10:30", "-4", or of a word.
-fn is_whole_number(word: &str, before: &str, after: &str) -> bool {
-    let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
-    let is_mark = |c: Option<char>| matches!(c, Some('.' | ',' | '-' | ':' | '/' | '\''));
-    let (mut before, mut after) = (before.chars().rev(), after.chars());
-    let (before, after) = ((before.next(), before.next()), (after.next(), after.next()));
-    let is_part = is_digit(after.0)
-        || after.0 == Some('_')
-        || before.0 == Some('-')
-        || is_mark(before.0) && is_digit(before.1)
-        || is_mark(after.0) && is_digit(after.1);
-    !is_part && !joins(before.0, word.chars().next())
+/// Whether a number that follows a text is only the end of another one: of "1.5", "10:30" or "-4".
+fn continues_number_before(before: &str) -> bool {
+    let mut before = before.chars().rev();
+    let (last, last_but_one) = (before.next(), before.next());
+    last == Some('-') || is_mark_in_number(last) && is_digit(last_but_one)
+}
+
+/// Whether a number that a text follows is only the beginning of another one, or of a word with an underscore.
+fn continues_number_after(after: &str) -> bool {
+    let mut after = after.chars();
+    let (first, second) = (after.next(), after.next());
+    is_digit(first) || first == Some('_') || is_mark_in_number(first) && is_digit(second)
+}
+
+fn is_digit(c: Option<char>) -> bool {
+    c.is_some_and(|c| c.is_ascii_digit())
+}
+
+fn is_mark_in_number(c: Option<char>) -> bool {
+    matches!(c, Some('.' | ',' | '-' | ':' | '/' | '\''))
 }
 
 /// Whether two neighbouring characters are of one word. In scripts without spaces between words, that is not known, and they are not.
@@ -194,6 +199,31 @@ mod tests {
             ("", "roses"),
             ("roses", ""),
             ("roses", " "),
+        ] {
+            assert!(!states(text, value.into()), "{text}: {value}");
+        }
+    }
+
+    #[test]
+    fn number_in_a_text_value_is_whole() {
+        for (text, value) in [
+            ("Clean room 4, please.", "room 4"),
+            ("room 4.", "room 4"),
+            ("room 4: 5 litres", "room 4"),
+            ("Take 2 beds.", "2 beds"),
+            ("on 2026-03-01, noon", "2026-03-01"),
+        ] {
+            assert!(states(text, value.into()), "{text}: {value}");
+        }
+        for (text, value) in [
+            ("Clean room 4.5", "room 4"),
+            ("Clean room 4,5", "room 4"),
+            ("Clean room 4-5", "room 4"),
+            ("Clean room 42", "room 4"),
+            ("Clean room 4b", "room 4"),
+            ("1.2 beds", "2 beds"),
+            ("2 bedsteads", "2 beds"),
+            ("on 2026-03-01-17", "2026-03-01"),
         ] {
             assert!(!states(text, value.into()), "{text}: {value}");
         }
