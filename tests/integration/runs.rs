@@ -606,7 +606,7 @@ fn mistakes_of_arguments_name_what_is_meant() {
     run(&["run", set, "--agent", &agent]);
     let checked = run(&["check", "nope.json"]);
     assert_eq!(checked.matches("nope.json").count(), 1, "{checked}");
-    let mistyped = run(&["run", "hom"]);
+    let mistyped = run(&["run", "home"]);
     assert!(
         mistyped.contains(&format!("did you mean {set}?")),
         "{mistyped}"

@@ -35,7 +35,7 @@ const AGENT: &str = r#"#!/bin/sh
 while read -r line; do
   case "$line" in
     *barrel*) echo '{"response": "done", "predicted_trajectory": [{"tool_name": "drain_barrel", "tool_input": {}}]}' ;;
-    *ater*beans*) echo '{"response": "done", "predicted_trajectory": [{"tool_name": "water_bed", "tool_input": {"bed": "beans", "litres": 5}}]}' ;;
+    *Water*beans*) echo '{"response": "done", "predicted_trajectory": [{"tool_name": "water_bed", "tool_input": {"bed": "beans", "litres": 5}}]}' ;;
     *) echo '{"response": "Which bed?", "predicted_trajectory": []}' ;;
   esac
 done

@@ -118,10 +118,17 @@ fn has_whole_word(text: &str, word: &str) -> bool {
     found.any(|(at, _)| {
         let before = &text[..at];
         let after = &text[at + word.len()..];
-        !joins(before.chars().next_back(), first)
-            && !(begins_as_number && continues_number_before(before))
-            && (may_have_unit || !joins(last, after.chars().next()))
-            && !(ends_as_number && continues_number_after(after))
+        let is_end_of_word = joins(before.chars().next_back(), first);
+        let is_end_of_number = begins_as_number && continues_number_before(before);
+        let is_begin_of_word = !may_have_unit && joins(last, after.chars().next());
+        let is_begin_of_number = ends_as_number && continues_number_after(after);
+        let is_part = [
+            is_end_of_word,
+            is_end_of_number,
+            is_begin_of_word,
+            is_begin_of_number,
+        ];
+        !is_part.contains(&true)
     })
 }
 
