@@ -98,33 +98,7 @@ pub(super) fn merge(args: MergeArgs) -> anyhow::Result<Exit> {
         ..EarlierRuns::default()
     };
     let mut failed = write_reports(&args.report, args.pretty, &state, earlier);
-    if args.json {
-        let mut out = json_output();
-        let written = write_json_report(&state, JsonLayout::Indented, &mut out);
-        let written = written.and_then(|()| out.end());
-        failed.extend(written.or_else(without_reader).context("--json").err());
-    } else {
-        let argument = workspace_argument(&workspace.root);
-        let command = rerun_of_plan(&state.plan, &argument);
-        let other = if has_other_criteria(&workspace, &state) {
-            OTHER_CRITERIA
-        } else {
-            ""
-        };
-        print_line(&run_summary(
-            &state,
-            SummaryStyle {
-                paint: paint(args.color),
-                verbosity: Verbosity::Normal,
-                lists_all: is_output_redirected(),
-            },
-            NextCommands {
-                workspace: &argument,
-                rerun: &(command + other),
-                resume: None,
-            },
-        ));
-    }
+    failed.extend(print_merged(&args, &workspace, &state));
     failed.iter().for_each(super::print_error);
     let tolerated = AllowedFailures {
         failures: args.max_failures,
@@ -136,4 +110,36 @@ pub(super) fn merge(args: MergeArgs) -> anyhow::Result<Exit> {
         Exit::Success if unreadable > 0 => Ok(Exit::Failures),
         exit => Ok(exit),
     }
+}
+
+/// Prints the merged run, as text or as JSON. Returns the error of JSON that could not be written.
+fn print_merged(
+    args: &MergeArgs,
+    workspace: &Workspace,
+    state: &RunState,
+) -> Option<anyhow::Error> {
+    if args.json {
+        let mut out = json_output();
+        let written = write_json_report(state, JsonLayout::Indented, &mut out);
+        let written = written.and_then(|()| out.end());
+        return written.or_else(without_reader).context("--json").err();
+    }
+    let argument = workspace_argument(&workspace.root);
+    let command = rerun_of_plan(&state.plan, &argument);
+    let other = match has_other_criteria(workspace, state) {
+        true => OTHER_CRITERIA,
+        false => "",
+    };
+    let style = SummaryStyle {
+        paint: paint(args.color),
+        verbosity: Verbosity::Normal,
+        lists_all: is_output_redirected(),
+    };
+    let commands = NextCommands {
+        workspace: &argument,
+        rerun: &(command + other),
+        resume: None,
+    };
+    print_line(&run_summary(state, style, commands));
+    None
 }

@@ -13,7 +13,7 @@ use crate::explorer::screens::{chat, edit, queue};
 use crate::explorer::sets::{edited_cases, load};
 use crate::explorer::shared::case_list::EditedCase;
 use crate::explorer::shared::case_ref::CaseRef;
-use crate::explorer::shared::command_names::SCORE_CHANGED;
+use crate::explorer::shared::command_names::SCORE_OUTDATED;
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::effect::{EditEffect, Effect, SetEffect};
 use crate::explorer::shared::message::{EditDone, EditFailure};
@@ -81,7 +81,7 @@ pub(crate) fn edited(model: &mut Model, done: EditDone) -> Vec<Effect> {
 
 /// How many listed results are older than the criteria, with the key that scores them again.
 fn outdated_text(model: &Model) -> String {
-    let key = SCORE_CHANGED.key();
+    let key = SCORE_OUTDATED.key();
     match rescore::outdated_cases(model).len() {
         0 => String::new(),
         1 => format!("; 1 result is older than its criteria ({key} score it again)"),

@@ -2,7 +2,7 @@
 //! banner of the active what-if.
 
 use crate::explorer::commands::Command;
-use crate::explorer::commands::SCORE_CHANGED;
+use crate::explorer::commands::SCORE_OUTDATED;
 use crate::explorer::commands::what_if::{CHANGED_CASES, DROP_WHAT_IF, WRITE_WHAT_IF};
 use crate::explorer::shared::active_what_if::ActiveWhatIf;
 use crate::explorer::shared::layout::Layout;
@@ -74,13 +74,13 @@ fn banner_keys(model: &Model, what_if: &ActiveWhatIf) -> Vec<String> {
     let drop = if what_if.is_written { "close" } else { "drop" };
     let known = [
         (&DROP_WHAT_IF, drop),
-        (&SCORE_CHANGED, "score again"),
+        (&SCORE_OUTDATED, "score again"),
         (&WRITE_WHAT_IF, "write"),
         (&CHANGED_CASES, "list"),
     ];
     let hidden = match what_if.is_written {
         true => &WRITE_WHAT_IF,
-        false => &SCORE_CHANGED,
+        false => &SCORE_OUTDATED,
     };
     let can_be_given = |(command, _): &(&Command, &str)| {
         command.is_in(model.context()) && (command.enabled)(model).is_ok() && **command != *hidden

@@ -375,7 +375,7 @@ pub static COMMANDS: &[&Command] = &[
     &COLUMNS,
     &RUN_TURN,
     &JUDGE_AGAIN,
-    &SCORE_CHANGED,
+    &SCORE_OUTDATED,
     &STATISTICS,
     &COVERAGE,
     &METRICS,

@@ -8,7 +8,7 @@ use super::enabled::{
     shows_comparison,
 };
 use super::{Access, Command, CommandGroup, LIST_OR_CASE, LISTS, ONE_CASE, SCREENS};
-use crate::explorer::running::rescore::{self, can_score_changed};
+use crate::explorer::running::rescore::{self, can_score_outdated};
 use crate::explorer::running::start;
 use crate::explorer::screens::comparison;
 use crate::explorer::shared::case_lines::CaseTab;
@@ -114,12 +114,12 @@ pub static JUDGE_AGAIN: Command = Command {
     ..BASE
 };
 
-pub static SCORE_CHANGED: Command = Command {
-    id: &command_names::SCORE_CHANGED,
+pub static SCORE_OUTDATED: Command = Command {
+    id: &command_names::SCORE_OUTDATED,
     help: "score all listed cases again whose criteria were changed since, without running the agent",
     contexts: LISTS,
-    enabled: can_score_changed,
-    run: rescore::score_changed,
+    enabled: can_score_outdated,
+    run: rescore::score_outdated,
     ..BASE
 };
 

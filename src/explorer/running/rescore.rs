@@ -3,7 +3,7 @@
 use super::start;
 use crate::explorer::prompts::confirm;
 use crate::explorer::shared::case_ref::CaseRef;
-use crate::explorer::shared::command_names::SCORE_CHANGED;
+use crate::explorer::shared::command_names::SCORE_OUTDATED;
 use crate::explorer::shared::effect::{Effect, ScreenRequest};
 use crate::explorer::shared::enabled::{Enabled, can_run};
 use crate::explorer::shared::model::Model;
@@ -28,7 +28,7 @@ fn may_be_outdated(model: &Model) -> bool {
     !model.criteria_edits.is_empty() || model.decisions.has_any_of_kind(DecisionKind::Relax)
 }
 
-pub(crate) fn can_score_changed(model: &Model) -> Enabled {
+pub(crate) fn can_score_outdated(model: &Model) -> Enabled {
     can_run(model)?;
     let none = "no criteria were changed since the results";
     may_be_outdated(model).then_some(()).ok_or(none)
@@ -44,7 +44,7 @@ fn is_outdated(model: &Model, case: CaseRef) -> bool {
 
 /// Scores the listed cases again whose results are older than their criteria. If a judge is needed, asks first. A run has the
 /// same number of attempts for each case: of several numbers, the cases with the most frequent one are scored.
-pub(crate) fn score_changed(model: &mut Model) -> Vec<Effect> {
+pub(crate) fn score_outdated(model: &mut Model) -> Vec<Effect> {
     let all = outdated_cases(model);
     let mut by_attempts: BTreeMap<usize, Vec<CaseRef>> = BTreeMap::new();
     for case in &all {
@@ -106,7 +106,7 @@ pub(crate) fn score_again(
         effects.extend(what_if::drop_what_if(model));
     }
     if left > 0 {
-        let key = SCORE_CHANGED.key();
+        let key = SCORE_OUTDATED.key();
         let words = match left {
             1 => format!("1 case with another number of attempts is left; {key} scores it"),
             _ => {

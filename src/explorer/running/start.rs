@@ -94,7 +94,8 @@ fn counted_sets(model: &Model) -> Vec<bool> {
     }
 }
 
-/// How many of these cases an agent can run; all if there are none. It is called for each frame, so it must be fast.
+/// The number of these cases that an agent can run; their number if an agent can run none of them. Called for each frame, so that
+/// it must be fast.
 pub(crate) fn count_run<'a>(
     model: &Model,
     cases: impl ExactSizeIterator<Item = &'a CaseRef>,

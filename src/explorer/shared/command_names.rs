@@ -52,7 +52,7 @@ pub static JUDGE_AGAIN: CommandName = CommandName {
     name: "judge again",
     default_keys: &["m j"],
 };
-pub static SCORE_CHANGED: CommandName = CommandName {
+pub static SCORE_OUTDATED: CommandName = CommandName {
     name: "score by changed criteria",
     default_keys: &["m n"],
 };

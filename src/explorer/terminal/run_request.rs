@@ -111,7 +111,8 @@ fn request_of_unfinished(context: &TaskContext, run_id: &str) -> Result<Request,
         .map_err(|why| format!("run {run_id} cannot be resumed: {why}"))
 }
 
-/// The unfinished run, with what was prepared to continue it. Errors: its results would differ, in words.
+/// An unfinished run that is continued with what was prepared. The error is a message: why the results of both parts would not
+/// belong together.
 fn resumed(
     context: &TaskContext,
     run_id: &str,

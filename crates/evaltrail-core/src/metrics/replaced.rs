@@ -36,7 +36,8 @@ pub(super) enum ReplacedMetric {
 }
 
 impl ReplacedMetric {
-    /// `None` if Vertex AI has no metric that ignores arguments.
+    /// The metric that compares calls like this. `None` for ignored arguments with the equality of Vertex AI, which has no such
+    /// metric.
     pub(super) fn new(
         equality: CallEquality,
         match_type: MatchType,

@@ -308,7 +308,7 @@ impl RunResources {
             true => Some(self.pinned_turn(&opening.session_id).await),
             false => None,
         };
-        let contact = self.reach.begin(set);
+        let contact = self.lost_agents.attempt_began(set);
         let mut backoff = Backoff::new(self.plan.options.retries);
         loop {
             let tools = Arc::new(self.tools_of(attempt, history));
@@ -328,7 +328,8 @@ impl RunResources {
                 Err(Interruption::Failed(_)) => Some(true),
                 Err(Interruption::SpendingLimit(_)) => None,
             };
-            self.reach.ended(set, failure_of(&talk.outcome));
+            self.lost_agents
+                .attempt_ended(set, failure_of(&talk.outcome));
             match talk.outcome {
                 Ok(()) => return self.score(attempt, sink).await,
                 Err(Interruption::SpendingLimit(why)) => return self.leave_unscored(attempt, &why),
@@ -339,7 +340,8 @@ impl RunResources {
                     let delay = fresh.then(|| backoff.next(error.retry_after)).flatten();
                     let Some(delay) = delay else {
                         if fresh {
-                            self.reach.failed(set, attempt.key, contact, &error);
+                            self.lost_agents
+                                .attempt_failed(set, attempt.key, contact, &error);
                         }
                         return self.fail(attempt, error.message);
                     };

@@ -33,7 +33,7 @@ pub(super) type StartRequest = (AttemptKey, oneshot::Sender<CancellationToken>);
 pub(super) struct Dispatcher {
     pub(super) plan: Arc<RunPlan>,
     /// Seconds that the run worked before it was resumed.
-    pub(super) worked_before_s: f64,
+    pub(super) earlier_parts_s: f64,
     /// The number of attempts that have not ended.
     pub(super) left: usize,
     pub(super) paused: bool,
@@ -89,7 +89,7 @@ impl Dispatcher {
         }
         self.finish_journal().await;
         self.outbox.push(RunEvent::Ended {
-            duration_s: self.worked_before_s + began.elapsed().as_secs_f64(),
+            duration_s: self.earlier_parts_s + began.elapsed().as_secs_f64(),
         });
         self.outbox.deliver_all().await;
     }

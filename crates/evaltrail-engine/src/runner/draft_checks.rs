@@ -29,7 +29,7 @@ pub struct DraftCheckRequest<'a> {
     pub cases: &'a [EvalCase],
     /// The agent by name or URI; `None` for that of the set.
     pub agent: Option<&'a str>,
-    /// How they are run. Each is run as often as repeats say.
+    /// The options of the run; `repeat` is the number of attempts of each draft.
     pub options: RunOptions,
     /// Whether tools are answered from the stubs of the set; as the configuration specifies when `None`.
     pub stubs: Option<StubMode>,

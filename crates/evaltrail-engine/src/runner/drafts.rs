@@ -120,7 +120,7 @@ impl SetDrafts {
                 created: self.read_at,
                 ..case.clone()
             };
-            note_check(&mut case, draft);
+            add_check_to_provenance(&mut case, draft);
             cases.push(case);
         }
         let change = append_cases(file, &cases).map_err(|error| error.to_string())?;
@@ -216,7 +216,7 @@ impl SetDrafts {
 }
 
 /// Adds to the provenance of a case what an agent did with its draft.
-fn note_check(case: &mut EvalCase, draft: &Draft) {
+fn add_check_to_provenance(case: &mut EvalCase, draft: &Draft) {
     let Some(CheckedDraft { check, .. }) = &draft.check else {
         return;
     };

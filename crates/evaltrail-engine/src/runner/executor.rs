@@ -3,8 +3,8 @@
 use super::batches::score_batches;
 use super::connections::connect_agents;
 use super::executor_message::{ExecutorMessage, JournalStatus};
+use super::lost_agents::StartedState::{self, AllEnded, InFlight};
 use super::queue_cases::{ClaimedCases, QueueRecords};
-use super::reachability::StartedState::{self, AllEnded, InFlight};
 use super::run_resources::{ProgressSink, RunResources};
 use crate::agents::AttemptMemory;
 use crate::store::CaseQueue;
@@ -108,7 +108,10 @@ pub(super) async fn execute(
         let Some((key, permit)) = next else {
             break;
         };
-        if shared.reach.is_lost(shared.plan.cases.set_of(key.case)) {
+        if shared
+            .lost_agents
+            .is_lost(shared.plan.cases.set_of(key.case))
+        {
             outstanding_attempts.push_front(key);
             leave_out_lost(&shared, &mut outstanding_attempts, &reports, InFlight).await;
             // A case of a queue is taken only by a machine that can run it.
@@ -161,8 +164,8 @@ async fn leave_out_lost(
 ) {
     let set_of = |key: &AttemptKey| shared.plan.cases.set_of(key.case);
     let left_out = |set: usize| outstanding.iter().filter(|key| set_of(key) == set).count();
-    let lost = shared.reach.announced(attempts, left_out);
-    outstanding.retain(|key| !shared.reach.is_lost(set_of(key)));
+    let lost = shared.lost_agents.announced(attempts, left_out);
+    outstanding.retain(|key| !shared.lost_agents.is_lost(set_of(key)));
     for agent in lost {
         let event = RunEvent::AgentUnavailable(agent);
         let _ = reports.send(ExecutorMessage::Connection(event)).await;
@@ -306,7 +309,7 @@ async fn run_attempt(
             _ = async { tokio::join!(judging_ends.cancelled(), conversation_ended.cancelled()) } => None,
             attempt = shared.run(key, &mut reporter) => {
                 let set = shared.plan.cases.set_of(key.case);
-                (!shared.reach.take_not_run(set, key)).then_some(attempt)
+                (!shared.lost_agents.take_not_run(set, key)).then_some(attempt)
             }
         }
     });

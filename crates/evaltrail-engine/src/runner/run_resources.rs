@@ -1,6 +1,6 @@
 //! What the attempts of a run share, and who is informed of their progress.
 
-use super::reachability::Reachability;
+use super::lost_agents::LostAgents;
 use crate::agents::{Agents, AttemptMemory};
 use crate::judge::{Judges, Programs};
 use crate::process::clock::SteadyClock;
@@ -52,7 +52,7 @@ pub(super) struct RunResources {
     /// The earlier attempts that are re-evaluated.
     pub(super) kept: HashMap<AttemptKey, Arc<EndedAttempt>>,
     /// Which agents cannot be connected any more.
-    pub(super) reach: Reachability,
+    pub(super) lost_agents: LostAgents,
     /// Measures the duration of the run.
     pub(super) clock: SteadyClock,
     /// A lock for each pinned session id: cases that share a session run one after the other.
@@ -77,7 +77,7 @@ impl RunResources {
                 .iter()
                 .map(|set| judged_of(&set.criteria, &judges))
                 .collect(),
-            reach: Reachability::new(&plan),
+            lost_agents: LostAgents::new(&plan),
             plan,
             sets,
             notes,

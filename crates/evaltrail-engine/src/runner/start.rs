@@ -91,7 +91,7 @@ pub fn start(mut prepared: PreparedRun, resumed: Option<ResumedRun>, workspace: 
         closing: closing.clone(),
         judging_ends: judging_ends.clone(),
         waiting: None,
-        worked_before_s: worked_before(&state),
+        earlier_parts_s: seconds_of_earlier_parts(&state),
         plan: state.plan.clone(),
         left: outstanding_attempts.len(),
         paused: false,
@@ -124,7 +124,7 @@ pub fn start(mut prepared: PreparedRun, resumed: Option<ResumedRun>, workspace: 
 }
 
 /// Seconds that the run worked before it was resumed.
-fn worked_before(state: &RunState) -> f64 {
+fn seconds_of_earlier_parts(state: &RunState) -> f64 {
     let mut worked = WorkedTime::new(&state.plan);
     state
         .finished

@@ -181,36 +181,62 @@ fn read_run(
         true => MAX_SIGNED_LINE,
         false => MAX_FOREIGN_LINE,
     };
-    let (mut damaged, mut ended, mut whole, mut torn) = (0, false, 0, None);
+    let read =
+        apply_lines(&mut state, &mut reader, &mut journal, longest).map_err(at(&journal_path))?;
+    Ok(LoadedRun {
+        path: path.to_path_buf(),
+        state,
+        is_signed,
+        number,
+        ended: read.ended,
+        damaged: read.damaged,
+        torn: read.torn,
+        journal_length: read.whole,
+    })
+}
+
+/// What was read of a journal.
+#[derive(Default)]
+struct ReadJournal {
+    /// The number of attempts that cannot be read.
+    damaged: usize,
+    /// Whether the run is complete.
+    ended: bool,
+    /// The length of the complete lines, in bytes.
+    whole: u64,
+    /// The length of the incomplete last line, in bytes.
+    torn: u64,
+}
+
+/// Applies all lines of a journal to the state of its run.
+fn apply_lines(
+    state: &mut RunState,
+    reader: &mut LineReader<'_>,
+    journal: &mut impl BufRead,
+    longest: usize,
+) -> io::Result<ReadJournal> {
+    let mut read = ReadJournal::default();
+    let mut torn = None;
     while torn.is_none() {
         let lines;
-        (lines, torn) = read_lines(&mut journal, longest, &mut whole).map_err(at(&journal_path))?;
+        (lines, torn) = read_lines(journal, longest, &mut read.whole)?;
         for line in reader.read_all(&lines) {
             match line {
                 JournalLine::Attempts(attempts, unreadable) => {
                     let finished = attempts.into_iter().map(RunEvent::Finished);
                     finished.for_each(|event| state.apply(event));
-                    damaged += unreadable;
+                    read.damaged += unreadable;
                 }
                 JournalLine::SpentOnCancelled(spent) => {
                     state.apply(RunEvent::SpentOnCancelled(spent));
                 }
-                JournalLine::End => ended = true,
+                JournalLine::End => read.ended = true,
                 JournalLine::Empty => {}
             }
         }
     }
-    let (path, torn) = (path.to_path_buf(), torn.unwrap_or(0));
-    Ok(LoadedRun {
-        path,
-        state,
-        is_signed,
-        number,
-        ended,
-        damaged,
-        torn,
-        journal_length: whole,
-    })
+    read.torn = torn.unwrap_or(0);
+    Ok(read)
 }
 
 /// The lines of a journal that are read before they are parsed have at least this length together, in bytes.

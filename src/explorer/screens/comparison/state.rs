@@ -139,7 +139,7 @@ impl ComparisonScreen {
     }
 
     /// Shows newer results of the same runs. The cursor stays on its case. Returns the open case by its new position.
-    pub(crate) fn renew(&mut self, pair: Arc<ComparedPair>) -> Option<usize> {
+    pub(crate) fn replace_pair(&mut self, pair: Arc<ComparedPair>) -> Option<usize> {
         let old = self.pair.clone();
         let find = |at: usize| {
             let was = &old.found.cases[at];
@@ -316,7 +316,7 @@ mod tests {
         );
         apply(&mut after, 1);
         apply(&mut after, 2);
-        screen.renew(pair(&after));
+        screen.replace_pair(pair(&after));
         assert_eq!(headings(&screen), ["3 still passing"]);
         assert_eq!(screen.pair.after.unfinished_text(), None);
     }

@@ -40,7 +40,7 @@ pub(crate) fn compared(model: &mut Model, pair: Arc<ComparedPair>) -> Vec<Effect
         return Vec::new();
     }
     let scroll = screen.case.as_ref().map_or(0, |case| case.scroll);
-    match screen.renew(pair) {
+    match screen.replace_pair(pair) {
         Some(open) => {
             open_case(model, open);
             if let Some(case) = screen_mut(model).and_then(|screen| screen.case.as_mut()) {

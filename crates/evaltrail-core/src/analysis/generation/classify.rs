@@ -71,7 +71,7 @@ fn have_same_calls(one: &[Invocation], other: &[Invocation]) -> bool {
             .all(|(one, other)| trajectory_matches(options, &one.calls(), &other.calls()))
 }
 
-/// Whether a response of the agent asks the user something.
+/// Whether the agent asks the user a question.
 fn asks(attempt: &Attempt) -> bool {
     attempt.actual.iter().any(|turn| {
         let has_mark = turn.response_text().contains(['?', '？', '؟']);

@@ -25,7 +25,10 @@ pub(super) fn check_gap(blueprint: &Blueprint, gap: &PlannedGap) -> Result<(), S
             calls
                 .iter()
                 .any(|call| call.name == *tool && has_class(call, argument, class)),
-            format!("no call of {tool} with {argument}: {}", class.label()),
+            format!(
+                "no call of {tool} has the planned value of {argument} ({})",
+                class.label()
+            ),
         ),
         PlannedGap::Pair { first, second } => (
             calls

@@ -1,4 +1,4 @@
-//! Whether a conversation exists already, in the same or in nearly the same words.
+//! Finds cases in which the user says the same, or nearly the same, as in a new one.
 
 use crate::domain::{EvalCase, ToolCall, finite_number};
 use rustc_hash::FxHashMap;
@@ -89,7 +89,7 @@ impl ConversationKey {
         }
         let texts = turns
             .iter()
-            .map(|turn| plain_text(&turn.user.scored_text()));
+            .map(|turn| normalized_text(&turn.user.scored_text()));
         let text = texts.collect::<Vec<_>>().join("\n");
         let are_known = turns.iter().all(|turn| turn.trajectory.is_known());
         let calls = || {
@@ -111,7 +111,7 @@ impl ConversationKey {
 }
 
 /// A text in lower case with single spaces, and with the simplest form of equivalent characters.
-fn plain_text(text: &str) -> String {
+fn normalized_text(text: &str) -> String {
     let lower = text.nfkc().collect::<String>().to_lowercase();
     lower.split_whitespace().collect::<Vec<_>>().join(" ")
 }

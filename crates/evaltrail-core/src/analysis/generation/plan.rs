@@ -2,7 +2,7 @@
 
 use super::plan_request::{PlanFocus, PlanRequest};
 use super::planned::{PlannedDraft, PlannedGap};
-use super::stated_class::can_state;
+use super::stated_class::can_be_stated;
 use crate::analysis::coverage::{ArgumentCoverage, Parameter, ToolCoverage};
 use crate::domain::{JsonKind, TRANSFER_TOOL};
 
@@ -45,7 +45,7 @@ fn unexpected_classes(request: &PlanRequest<'_>) -> Vec<PlannedGap> {
         let is_required = of.declaration.as_ref().is_some_and(|one| one.required);
         let classes = of.classes.iter();
         classes
-            .filter(|(class, cases)| cases.expected.is_empty() && can_state(class, is_required))
+            .filter(|(class, cases)| cases.expected.is_empty() && can_be_stated(class, is_required))
             .map(|(class, _)| PlannedGap::Argument {
                 tool: tool.to_string(),
                 argument: argument.to_string(),

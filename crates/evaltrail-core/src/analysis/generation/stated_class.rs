@@ -7,7 +7,7 @@ use serde_json::Value;
 const MAX_STATED_LIMIT: f64 = 1e9;
 
 /// Whether a user can state a value of a class, so that it is worth a case of its own.
-pub(super) fn can_state(class: &ArgumentClass, is_required: bool) -> bool {
+pub(super) fn can_be_stated(class: &ArgumentClass, is_required: bool) -> bool {
     match class {
         ArgumentClass::Absent
         | ArgumentClass::OtherThan(_)
@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn classes_nobody_states_are_left_out() {
-        let can = |class, is_required| can_state(&class, is_required);
+        let can = |class, is_required| can_be_stated(&class, is_required);
         assert!(!can(ArgumentClass::Null, false) && !can(ArgumentClass::EmptyText, false));
         assert!(can(ArgumentClass::Text, false) && !can(ArgumentClass::Text, true));
         assert!(can(ArgumentClass::Limit(10.0), true) && !can(ArgumentClass::Limit(1e18), true));

@@ -150,13 +150,13 @@ fn check_form(turn: usize, text: &str) -> Result<(), WordingProblem> {
 }
 
 /// A value that is the argument of a call, or a part of one, and the turn of the call from 1.
-type ValueOfTurn<'a> = (usize, &'a Value);
+type TurnValue<'a> = (usize, &'a Value);
 
 /// The texts and numbers within the arguments of a blueprint whose source is one of these. Transfers have no arguments of the user.
 fn values_from(
     blueprint: &Blueprint,
     is_source: impl Fn(ArgumentSource) -> bool,
-) -> Vec<ValueOfTurn<'_>> {
+) -> Vec<TurnValue<'_>> {
     let of_call = |call: &'_ BlueprintCall, name: &str| {
         let source = call.sources.get(name);
         source.is_some_and(|source| is_source(*source))
@@ -198,7 +198,7 @@ fn check_identifiers(
     turn: usize,
     text: &str,
     identifiers: &BTreeSet<&str>,
-    own: &[ValueOfTurn<'_>],
+    own: &[TurnValue<'_>],
 ) -> Result<(), WordingProblem> {
     let text = SearchedText::new(text);
     let is_own = |name: &str| {
@@ -218,13 +218,13 @@ fn searched(texts: &[String]) -> Vec<SearchedText> {
 }
 
 /// Checks that the user states each of these values, in the message of its turn or before.
-fn check_stated(texts: &[String], own: &[ValueOfTurn<'_>]) -> Result<(), WordingProblem> {
+fn check_stated(texts: &[String], own: &[TurnValue<'_>]) -> Result<(), WordingProblem> {
     let texts = searched(texts);
-    let is_stated = |(turn, value): &&ValueOfTurn<'_>| {
+    let is_unstated = |(turn, value): &&TurnValue<'_>| {
         let mut until = texts.iter().take(*turn);
         !until.any(|text| text.states(value))
     };
-    match own.iter().find(is_stated) {
+    match own.iter().find(is_unstated) {
         Some((turn, value)) => Err(WordingProblem::NotStated(*turn, value.to_string())),
         None => Ok(()),
     }
@@ -234,17 +234,17 @@ fn check_stated(texts: &[String], own: &[ValueOfTurn<'_>]) -> Result<(), Wording
 /// a coincidence. Nor are those that are also the user's own.
 fn check_answers(
     texts: &[String],
-    answers: &[ValueOfTurn<'_>],
-    own: &[ValueOfTurn<'_>],
+    answers: &[TurnValue<'_>],
+    own: &[TurnValue<'_>],
 ) -> Result<(), WordingProblem> {
     let texts = searched(texts);
     let is_own = |value: &Value| {
         let mut stated = own
             .iter()
-            .map(|(_, own)| SearchedText::new(&plain_text(own)));
+            .map(|(_, own)| SearchedText::new(&unquoted_text(own)));
         stated.any(|own| own.states(value))
     };
-    let is_stated_too_early = |(turn, value): &&ValueOfTurn<'_>| {
+    let is_stated_too_early = |(turn, value): &&TurnValue<'_>| {
         let mut until = texts.iter().take(*turn);
         is_telling(value) && !is_own(value) && until.any(|text| text.states(value))
     };
@@ -254,13 +254,13 @@ fn check_answers(
     }
 }
 
-fn plain_text(value: &Value) -> String {
+fn unquoted_text(value: &Value) -> String {
     value.as_str().map_or(value.to_string(), str::to_string)
 }
 
 /// Whether a text or a number is long enough that two equal ones are no coincidence.
 fn is_telling(value: &Value) -> bool {
-    let length = plain_text(value).trim().chars().count();
+    let length = unquoted_text(value).trim().chars().count();
     match value.is_number() {
         true => length >= 3,
         false => length >= 4,
@@ -431,7 +431,11 @@ mod tests {
     #[test]
     fn short_and_own_values_are_no_answers() {
         let check = |value: Value, own: Value| {
-            let text = format!("About {} and {}.", plain_text(&own), plain_text(&value));
+            let text = format!(
+                "About {} and {}.",
+                unquoted_text(&own),
+                unquoted_text(&value)
+            );
             let turns = json!([{"goal": "g", "calls": [
                 {"name": "look", "args": {"bed": own}, "from": {"bed": "user"}},
                 {"name": "look", "args": {"bed": value}, "from": {"bed": "answer:1"}}]}]);

@@ -10,9 +10,9 @@ use std::collections::BTreeSet;
 /// another one failed, so that a short outage, in which all attempts in flight fail, is not enough.
 const MAX_IN_A_ROW: usize = 3;
 
-/// Whether the agents of a run can be connected.
+/// The agents of a run, and which of them are lost.
 #[derive(Debug)]
-pub(super) struct Reachability {
+pub(super) struct LostAgents {
     /// By set, the position of its agent in `agents`.
     by_set: Vec<usize>,
     agents: Mutex<Vec<AgentContact>>,
@@ -80,8 +80,8 @@ impl AgentContact {
     }
 }
 
-impl Reachability {
-    pub(super) fn new(plan: &RunPlan) -> Reachability {
+impl LostAgents {
+    pub(super) fn new(plan: &RunPlan) -> LostAgents {
         let is_same = |one: &PlannedSet, other: &PlannedSet| {
             (&one.agent, &one.tools) == (&other.agent, &other.tools)
         };
@@ -98,14 +98,14 @@ impl Reachability {
                 });
             }
         }
-        Reachability {
+        LostAgents {
             by_set,
             agents: Mutex::new(agents),
         }
     }
 
     /// An attempt of a set begins.
-    pub(super) fn begin(&self, set: usize) -> ContactBefore {
+    pub(super) fn attempt_began(&self, set: usize) -> ContactBefore {
         let agent = &self.agents.lock()[self.by_set[set]];
         ContactBefore {
             row: agent.row,
@@ -114,7 +114,7 @@ impl Reachability {
     }
 
     /// An attempt ended with an answer of the agent, or with this error.
-    pub(super) fn ended(&self, set: usize, error: Option<ErrorKind>) {
+    pub(super) fn attempt_ended(&self, set: usize, error: Option<ErrorKind>) {
         let is_answer = match error {
             None | Some(ErrorKind::Agent | ErrorKind::Unavailable | ErrorKind::Flood) => true,
             // The server may have ended in the middle of a response.
@@ -127,7 +127,7 @@ impl Reachability {
 
     /// An attempt ended with this error, after its retries, before the agent did anything. If it could not connect and the agent
     /// is lost, the attempt is not run.
-    pub(super) fn failed(
+    pub(super) fn attempt_failed(
         &self,
         set: usize,
         key: AttemptKey,
@@ -191,14 +191,14 @@ mod tests {
     use super::*;
     use evaltrail_core::domain::{JudgeSpec, PlannedCases, RunOptions};
 
-    fn of_two_sets() -> Reachability {
+    fn of_two_sets() -> LostAgents {
         let set = |name: &str| {
             serde_json::from_value::<PlannedSet>(serde_json::json!({
                 "id": name, "file": name, "path": name, "digest": "",
                 "agent": {"kind": "saved"}, "agent_name": name, "criteria": []
             }))
         };
-        Reachability::new(&RunPlan {
+        LostAgents::new(&RunPlan {
             run_id: "r".into(),
             started: String::new(),
             commit: None,
@@ -219,59 +219,59 @@ mod tests {
 
     #[test]
     fn agent_is_lost_after_failures_in_a_row() {
-        let reach = of_two_sets();
+        let lost_agents = of_two_sets();
         let fail = |set, case| {
-            let before = reach.begin(set);
-            reach.failed(set, key(case), before, &refused());
-            reach.take_not_run(set, key(case))
+            let before = lost_agents.attempt_began(set);
+            lost_agents.attempt_failed(set, key(case), before, &refused());
+            lost_agents.take_not_run(set, key(case))
         };
         assert_eq!((fail(0, 0), fail(1, 1)), (false, false));
-        reach.ended(0, None);
+        lost_agents.attempt_ended(0, None);
         assert_eq!((fail(0, 2), fail(0, 3)), (false, false), "a new row");
-        reach.ended(0, Some(ErrorKind::Timeout));
-        assert!(!reach.is_lost(0));
-        assert!(fail(1, 4) && reach.is_lost(0) && reach.is_lost(1));
+        lost_agents.attempt_ended(0, Some(ErrorKind::Timeout));
+        assert!(!lost_agents.is_lost(0));
+        assert!(fail(1, 4) && lost_agents.is_lost(0) && lost_agents.is_lost(1));
         assert!(fail(0, 5));
-        let [lost] = &reach.announced(StartedState::AllEnded, |set| 10 + set)[..] else {
+        let [lost] = &lost_agents.announced(StartedState::AllEnded, |set| 10 + set)[..] else {
             panic!("one agent is lost")
         };
         assert_eq!((lost.agent.as_str(), lost.attempts), ("home", 23));
         assert_eq!(lost.error, "3 attempts in a row could not connect: refused");
-        assert_eq!(reach.announced(StartedState::AllEnded, |_| 1), []);
+        assert_eq!(lost_agents.announced(StartedState::AllEnded, |_| 1), []);
     }
 
     /// Loses the agent, with the failures of the attempts 0, 1 and 2.
-    fn lose(reach: &Reachability) {
+    fn lose(lost_agents: &LostAgents) {
         for case in 0..3 {
-            reach.failed(0, key(case), reach.begin(0), &refused());
+            lost_agents.attempt_failed(0, key(case), lost_agents.attempt_began(0), &refused());
         }
-        assert!(reach.is_lost(0));
+        assert!(lost_agents.is_lost(0));
     }
 
     #[test]
     fn announcement_before_the_end_is_a_minimum() {
-        let reach = of_two_sets();
-        lose(&reach);
-        let words = reach.announced(StartedState::InFlight, |_| 2)[0].text();
+        let lost_agents = of_two_sets();
+        lose(&lost_agents);
+        let words = lost_agents.announced(StartedState::InFlight, |_| 2)[0].text();
         assert!(words.contains("at least 5 attempts are not run"), "{words}");
-        let reach = of_two_sets();
-        lose(&reach);
-        let words = reach.announced(StartedState::AllEnded, |_| 2)[0].text();
+        let lost_agents = of_two_sets();
+        lose(&lost_agents);
+        let words = lost_agents.announced(StartedState::AllEnded, |_| 2)[0].text();
         assert!(words.contains("used, 5 attempts are not run"), "{words}");
     }
 
     #[test]
     fn answer_before_announcement_finds_agent() {
-        let reach = of_two_sets();
-        lose(&reach);
-        reach.ended(0, None);
-        assert!(!reach.is_lost(0) && !reach.take_not_run(0, key(2)));
-        assert_eq!(reach.announced(StartedState::AllEnded, |_| 7), []);
-        lose(&reach);
-        assert!(reach.take_not_run(0, key(2)), "it is lost again");
-        reach.ended(0, None);
-        assert_eq!(reach.announced(StartedState::InFlight, |_| 7), []);
-        let [lost] = &reach.announced(StartedState::AllEnded, |_| 7)[..] else {
+        let lost_agents = of_two_sets();
+        lose(&lost_agents);
+        lost_agents.attempt_ended(0, None);
+        assert!(!lost_agents.is_lost(0) && !lost_agents.take_not_run(0, key(2)));
+        assert_eq!(lost_agents.announced(StartedState::AllEnded, |_| 7), []);
+        lose(&lost_agents);
+        assert!(lost_agents.take_not_run(0, key(2)), "it is lost again");
+        lost_agents.attempt_ended(0, None);
+        assert_eq!(lost_agents.announced(StartedState::InFlight, |_| 7), []);
+        let [lost] = &lost_agents.announced(StartedState::AllEnded, |_| 7)[..] else {
             panic!("an attempt was not run")
         };
         assert_eq!((lost.attempts, lost.may_be_more), (1, false));
@@ -279,23 +279,26 @@ mod tests {
 
     #[test]
     fn answer_after_announcement_changes_nothing() {
-        let reach = of_two_sets();
-        lose(&reach);
-        assert_eq!(reach.announced(StartedState::InFlight, |_| 0).len(), 1);
-        reach.ended(0, None);
-        assert!(reach.is_lost(0));
-        assert_eq!(reach.announced(StartedState::AllEnded, |_| 0), []);
+        let lost_agents = of_two_sets();
+        lose(&lost_agents);
+        assert_eq!(
+            lost_agents.announced(StartedState::InFlight, |_| 0).len(),
+            1
+        );
+        lost_agents.attempt_ended(0, None);
+        assert!(lost_agents.is_lost(0));
+        assert_eq!(lost_agents.announced(StartedState::AllEnded, |_| 0), []);
     }
 
     #[test]
     fn failures_at_the_same_time_lose_no_agent() {
-        let reach = of_two_sets();
-        let begun: Vec<ContactBefore> = (0..5).map(|_| reach.begin(0)).collect();
+        let lost_agents = of_two_sets();
+        let begun: Vec<ContactBefore> = (0..5).map(|_| lost_agents.attempt_began(0)).collect();
         for (case, before) in begun.into_iter().enumerate() {
-            reach.failed(0, key(case), before, &refused());
+            lost_agents.attempt_failed(0, key(case), before, &refused());
         }
-        assert!(!reach.is_lost(0));
-        reach.failed(0, key(9), reach.begin(0), &refused());
-        assert!(reach.is_lost(0) && reach.take_not_run(0, key(9)));
+        assert!(!lost_agents.is_lost(0));
+        lost_agents.attempt_failed(0, key(9), lost_agents.attempt_began(0), &refused());
+        assert!(lost_agents.is_lost(0) && lost_agents.take_not_run(0, key(9)));
     }
 }
