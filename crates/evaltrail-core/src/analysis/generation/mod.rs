@@ -44,7 +44,10 @@ pub use wording::{WordingProblem, check_wording, parse_wording};
 #[cfg(test)]
 mod tests {
     use super::blueprint::{Blueprint, parse_blueprint};
-    use crate::analysis::coverage::{Coverage, CoverageCollector, CoveredCase, Declarations};
+    use super::planned::PlannedGap;
+    use crate::analysis::coverage::{
+        ArgumentClass, Coverage, CoverageCollector, CoveredCase, Declarations,
+    };
     use crate::domain::{
         Attempt, AttemptKey, Content, Conversation, EvalCase, Invocation, Status, ToolCall,
         Trajectory,
@@ -121,6 +124,33 @@ mod tests {
             });
         }
         collector.finish()
+    }
+
+    /// A gap of each kind, about the tools and agents of [`declared`].
+    pub(super) fn gap_of_each_kind() -> [PlannedGap; 7] {
+        let (tool, argument) = (|| "water".to_string(), || "bed".to_string());
+        [
+            PlannedGap::Tool(tool()),
+            PlannedGap::Argument {
+                tool: tool(),
+                argument: "litres".into(),
+                class: ArgumentClass::Absent,
+            },
+            PlannedGap::Pair {
+                first: "look".into(),
+                second: tool(),
+            },
+            PlannedGap::MissingArgument {
+                tool: tool(),
+                argument: argument(),
+            },
+            PlannedGap::OutOfScope(2),
+            PlannedGap::ChangeOfMind {
+                tool: tool(),
+                argument: argument(),
+            },
+            PlannedGap::Transfer("roses_agent".into()),
+        ]
     }
 
     /// A blueprint with these turns and this state, as a model writes it.

@@ -185,41 +185,26 @@ impl UserPersona {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::gap_of_each_kind;
     use super::*;
     use serde_json::json;
 
     #[test]
     fn each_gap_has_its_own_line() {
-        let (tool, argument) = (|| "water".to_string(), || "bed".to_string());
-        let with_class = |class| PlannedGap::Argument {
-            tool: tool(),
+        let gaps = gap_of_each_kind();
+        let of_class = PlannedGap::Argument {
+            tool: "water".into(),
             argument: "litres".into(),
-            class,
+            class: ArgumentClass::Is(json!(1)),
         };
-        let gaps = [
-            PlannedGap::Tool(tool()),
-            with_class(ArgumentClass::Is(json!(1))),
-            with_class(ArgumentClass::Absent),
-            PlannedGap::Pair {
-                first: "look".into(),
-                second: tool(),
-            },
-            PlannedGap::MissingArgument {
-                tool: tool(),
-                argument: argument(),
-            },
-            PlannedGap::OutOfScope(2),
-            PlannedGap::ChangeOfMind {
-                tool: tool(),
-                argument: argument(),
-            },
-            PlannedGap::Transfer("roses_agent".into()),
-        ];
+        assert_eq!(
+            (of_class.describe().as_str(), of_class.name()),
+            ("water.litres: 1", gaps[1].name())
+        );
         assert_eq!(
             gaps.each_ref().map(PlannedGap::describe),
             [
                 "tool water",
-                "water.litres: 1",
                 "water.litres: absent",
                 "look then water",
                 "water without bed",
@@ -234,7 +219,7 @@ mod tests {
             .collect();
         assert_eq!(left_out, ["litres", "bed"]);
         let names: std::collections::BTreeSet<&str> = gaps.iter().map(PlannedGap::name).collect();
-        assert_eq!(names.len(), 7, "the classes of an argument are one kind");
+        assert_eq!(names.len(), gaps.len());
     }
 
     #[test]

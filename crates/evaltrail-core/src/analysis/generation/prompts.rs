@@ -218,7 +218,7 @@ fn shortened(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::planned::UserPersona;
-    use super::super::tests::{blueprint, declared};
+    use super::super::tests::{blueprint, declared, gap_of_each_kind};
     use super::*;
     use crate::analysis::coverage::ArgumentClass;
     use proptest::prelude::*;
@@ -282,25 +282,7 @@ mod tests {
 
     #[test]
     fn each_gap_has_its_requirement() {
-        let (tool, argument) = (|| "water".to_string(), || "bed".to_string());
-        let gaps = [
-            PlannedGap::Tool(tool()),
-            with_argument(ArgumentClass::Absent).gap,
-            PlannedGap::Pair {
-                first: "look".into(),
-                second: tool(),
-            },
-            PlannedGap::MissingArgument {
-                tool: tool(),
-                argument: argument(),
-            },
-            PlannedGap::OutOfScope(2),
-            PlannedGap::ChangeOfMind {
-                tool: tool(),
-                argument: argument(),
-            },
-            PlannedGap::Transfer("roses_agent".into()),
-        ];
+        let gaps = gap_of_each_kind();
         let requirements: std::collections::BTreeSet<&str> = gaps.iter().map(requirement).collect();
         assert_eq!(requirements.len(), gaps.len());
         for gap in gaps {
