@@ -297,7 +297,7 @@ fn all_reasons_are_in_logs() {
             .current_dir(workspace.path())
             .args(["score", "rows.jsonl", option]);
         let printed = both(&output(&mut command));
-        let reasons = printed.matches(" of 2 expected words, 1 other (").count();
+        let reasons = printed.matches(" of 2 expected words, 1 more (").count();
         assert_eq!(reasons, 80, "{option}: {printed}");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::explorer::shared::ticket::Ticket;
 use evaltrail_core::diff::{AcceptablePart, Line};
-use evaltrail_core::domain::{Attempt, HumanVerdict, Invocation, Status, ToolUse};
+use evaltrail_core::domain::{Attempt, Finding, HumanVerdict, Invocation, Status, ToolUse};
 use serde_json::Value;
 use std::ops::Range;
 use std::sync::Arc;
@@ -97,6 +97,8 @@ pub struct PieceLine {
     pub turn: usize,
     /// Index of its first line.
     pub line: usize,
+    /// Whether a metric failed because of it.
+    pub is_reason: bool,
 }
 
 /// A line of a case.
@@ -173,6 +175,8 @@ pub struct ComparedTurn {
     pub actual: Option<Invocation>,
     /// The worst status among its deciding metrics.
     pub status: Option<Status>,
+    /// What the failed metrics found in it.
+    pub reasons: Vec<Finding>,
 }
 
 /// The data that lines are built from.

@@ -24,6 +24,7 @@ pub mod key;
 pub mod layout;
 pub mod list_columns;
 pub mod list_order;
+pub mod loosened;
 pub mod matched;
 pub mod message;
 pub mod model;

@@ -6,7 +6,7 @@ use crate::explorer::shared::model::Model;
 use crate::explorer::shown_case::body::turn_status;
 use evaltrail_core::diff::same_calls;
 use evaltrail_core::domain::{
-    Attempt, AttemptSummary, EndedAttempt, HumanVerdict, Invocation, Trajectory,
+    Attempt, AttemptSummary, EndedAttempt, Finding, HumanVerdict, Invocation, Status, Trajectory,
 };
 use evaltrail_core::metrics::is_declared;
 use serde_json::Value;
@@ -93,6 +93,7 @@ pub(crate) fn compared(
         }),
         actual: attempt.actual.get(at).cloned(),
         status: turn_status(&attempt.metrics, at),
+        reasons: reasons(&attempt, at),
     };
     let count = attempt.expected.len().max(attempt.actual.len());
     Compared {
@@ -107,6 +108,17 @@ pub(crate) fn compared(
         tools: attempt.tool_use.clone(),
         attempt: (mode == CaseTab::Judged).then(|| attempt.clone()),
     }
+}
+
+/// What the failed metrics of an attempt found in a turn, from 0.
+fn reasons(attempt: &Attempt, turn: usize) -> Vec<Finding> {
+    let failed = attempt
+        .metrics
+        .iter()
+        .filter(|metric| metric.status == Status::Failed);
+    let findings = failed.flat_map(|metric| &metric.findings);
+    let is_here = |finding: &&Finding| finding.turn.is_none_or(|at| at as usize == turn + 1);
+    findings.filter(is_here).cloned().collect()
 }
 
 /// Verdicts given by people on an attempt.

@@ -342,7 +342,7 @@ fn headline(metric: &MetricResult, judgement: &Judgement) -> String {
                 .map_or(score_text(score), |of| compared_texts(score, of).0)
         };
         words.push(format!(
-            "a single sample would score {} to {}",
+            "scores of single samples: {} to {}",
             text(low),
             text(high)
         ));

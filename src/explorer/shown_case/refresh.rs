@@ -93,7 +93,8 @@ pub(crate) fn view_of(model: &Model, case: CaseRef) -> CaseScreen {
     }
 }
 
-/// Scrolls to the current turn, and makes its first difference the current one.
+/// Scrolls to the current turn, and makes the first difference because of which a metric failed the current one; without one,
+/// the first difference.
 pub(crate) fn show_turn(model: &mut Model) {
     let page = page(model);
     // A turn that was run alone has lines of another attempt. They are scrolled to once they are built.
@@ -110,7 +111,9 @@ pub(crate) fn show_turn(model: &mut Model) {
         }
         let is_in_turn = |piece: &PieceLine| piece.turn == case.turn;
         if !case.current_piece().is_some_and(is_in_turn) {
-            case.choose_piece(body.pieces.iter().position(is_in_turn));
+            let is_reason = |piece: &PieceLine| is_in_turn(piece) && piece.is_reason;
+            let first = body.pieces.iter().position(is_reason);
+            case.choose_piece(first.or_else(|| body.pieces.iter().position(is_in_turn)));
         }
         let line = case.current_line();
         if let Some(line) = line.filter(|line| !(case.scroll..case.scroll + page).contains(line)) {

@@ -124,7 +124,10 @@ pub(super) fn suggestion_text(model: &Model, change: &WhatIf) -> String {
     }
     let words = change.describe().join(" + ");
     let hint = match model.screen_context() {
-        Context::Queue => format!("  ({} loosens the criteria)", QUEUE_RELAX.key()),
+        Context::Queue => {
+            let loosened = model.loosened_text(change);
+            format!("  ({} loosens {loosened})", QUEUE_RELAX.key())
+        }
         // The preview of a run: its rows are as they were recorded.
         Context::Run => String::new(),
         _ => format!("  ({} try it)", APPLY_SUGGESTION.key()),
@@ -244,7 +247,7 @@ fn case_notes(model: &Model, attempt: &AttemptSummary, width: usize, lines: &mut
     if edited {
         let (run, judge) = (RUN.key(), JUDGE_AGAIN.key());
         let words = format!(
-            "edited since this run, and compared with the case as it is now  ({run} run, {judge} judge again)"
+            "edited since this run, and compared with the case as it is now  ({run} run, {judge} score again)"
         );
         lines.extend(notes(&words, width));
     }

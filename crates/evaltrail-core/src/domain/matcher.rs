@@ -182,7 +182,8 @@ impl MatchRule {
             [tool, "forbidden", "directly", "after", names @ ..] if !names.is_empty() => {
                 Ok(MatchRule { forbidden: true, after: Some(names_of(names)?), directly: true, ..rule(tool) })
             }
-            [tool, "others", how @ ("ignore" | "superset" | "subset")] => {
+            [tool, "others", how @ ("ignore" | "superset" | "subset")]
+            | [tool, "other", "arguments", how @ ("ignore" | "superset" | "subset")] => {
                 Ok(MatchRule { others: Some((*how).into()), ..rule(tool) })
             }
             [tool, "max", most] | [tool, "at", "most", most] => Ok(MatchRule { max: Some(count(most)?), ..rule(tool) }),
@@ -220,7 +221,11 @@ impl MatchRule {
             .then(|| self.arguments())
             .into_iter()
             .collect();
-        said.extend(self.others.as_ref().map(|how| format!("others {how}")));
+        said.extend(
+            self.others
+                .as_ref()
+                .map(|how| format!("other arguments {how}")),
+        );
         let defaults = self.defaults.iter();
         said.extend(defaults.map(|(name, value)| format!("{name} default {}", value_text(value))));
         said.extend(self.optional.then(|| "optional".to_string()));
@@ -320,6 +325,7 @@ mod tests {
             "t n any_of 1 x",
             "t unit default C",
             "t others ignore",
+            "t other arguments ignore",
             "t optional",
             "t required",
             "t forbidden",

@@ -63,8 +63,7 @@ fn turn(expected: &Invocation, actual: &Invocation) -> TurnScore {
             let words = if r == 1 { "word" } else { "words" };
             let others = match c - shared {
                 0 => "no others".into(),
-                1 => "1 other".into(),
-                others => format!("{others} others"),
+                count => format!("{count} more"),
             };
             format!("{shared} of {r} expected {words}, {others}")
         }

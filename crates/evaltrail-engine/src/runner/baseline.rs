@@ -159,7 +159,7 @@ pub fn compared_with(
         .map(|change| format!("; {}", change.describe()));
     let short = format!(
         "vs baseline: {}{}",
-        found.changes_text(),
+        changes_text(&found),
         rate.unwrap_or_default()
     );
     let mut words = headline(&found, removed.len());
@@ -174,10 +174,19 @@ pub fn compared_with(
     }
 }
 
+/// The numbers of cases that changed, or that the run and the baseline have no case in common.
+fn changes_text(found: &RunComparison) -> String {
+    let is_in_both = |case: &ComparedCase| case.before.is_some() && case.after.is_some();
+    match found.cases.iter().any(is_in_both) {
+        true => found.changes_text(),
+        false => "none of these cases is in the baseline".into(),
+    }
+}
+
 /// What changed since the baseline, in one line.
 fn headline(found: &RunComparison, removed: usize) -> String {
     let count = |change| found.cases_with(change).count();
-    let mut words = format!("vs baseline: {}", found.changes_text());
+    let mut words = format!("vs baseline: {}", changes_text(found));
     for (cases, label) in [
         (count(CaseChange::Edited), "edited, not comparable"),
         (
@@ -307,6 +316,32 @@ mod tests {
             attempt,
         ))));
         state
+    }
+
+    #[test]
+    fn run_without_cases_of_the_baseline_says_so() {
+        let before = run(0.5, Status::Passed);
+        let baseline = Baseline {
+            conditions: RunConditions::from_run(&before),
+            state: before,
+        };
+        let mut other = run(0.5, Status::Failed);
+        let mut plan = (*other.plan).clone();
+        (plan.sets[0].path, plan.sets[0].file) = ("b.json".into(), "b.json".into());
+        other.plan = Arc::new(plan);
+        let root = tempfile::tempdir().unwrap();
+        let change = compared_with(&baseline, &other, &ComparisonRule::default(), root.path());
+        assert_eq!(
+            change.short,
+            "vs baseline: none of these cases is in the baseline"
+        );
+        assert!(
+            change
+                .words
+                .starts_with(&format!("{}, 1 new", change.short)),
+            "{}",
+            change.words
+        );
     }
 
     /// A stricter threshold breaks a case of an agent that did not change.

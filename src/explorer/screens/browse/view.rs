@@ -15,12 +15,13 @@ use ratatui::layout::{Constraint, Layout as Layouts, Position, Rect};
 use ratatui::style::Style;
 use unicode_width::UnicodeWidthStr;
 
-/// Columns of the tree, on wide screens and on others.
+/// Columns of the tree, from `WIDE_TREE_FROM` columns on and on narrower screens.
 const TREE_WIDTH: u16 = 28;
 const MAX_TREE_WIDTH: u16 = 44;
 const TREE_NARROW: u16 = 20;
-/// Width in columns from which the tree is wide.
 const WIDE_TREE_FROM: u16 = 140;
+/// Width of the screen from which the tree is as wide as its names need. On narrower screens reasons need the room.
+const FITTED_TREE_FROM: u16 = 110;
 
 pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
     let body = base.body;
@@ -32,10 +33,7 @@ pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
         };
     }
     if body.width >= TWO_PANES_FROM {
-        let tree = match body.width < WIDE_TREE_FROM {
-            true => TREE_NARROW,
-            false => tree_width(model),
-        };
+        let tree = tree_width(model, body.width);
         let [left, rest] =
             Layouts::horizontal([Constraint::Length(tree), Constraint::Fill(1)]).areas(body);
         let [main, preview] = with_preview(body, rest, model.view.browse.visible.len());
@@ -158,13 +156,18 @@ pub(crate) fn draw(
     None
 }
 
-/// The width of the tree on a wide screen: all names are whole, up to a limit.
-fn tree_width(model: &Model) -> u16 {
+/// The width of the tree on a screen with this width: all names are whole, up to a limit.
+fn tree_width(model: &Model, screen: u16) -> u16 {
     /// Columns for the border, the indentation and the counts.
     const BESIDE_NAME: usize = 14;
+    let (least, most) = match screen {
+        ..FITTED_TREE_FROM => return TREE_NARROW,
+        ..WIDE_TREE_FROM => (TREE_NARROW, screen / 4),
+        _ => (TREE_WIDTH, MAX_TREE_WIDTH),
+    };
     let names = model.view.sets.iter().map(|set| set.path.stem.width());
     let wanted = names.max().unwrap_or(0) + BESIDE_NAME;
-    (wanted.min(usize::from(MAX_TREE_WIDTH)) as u16).max(TREE_WIDTH)
+    u16::try_from(wanted).unwrap_or(most).clamp(least, most)
 }
 
 fn tree(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {

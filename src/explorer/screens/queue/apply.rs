@@ -156,7 +156,8 @@ fn summary_lines(
             format!("{relaxed} more cases pass")
         };
         lines.push(format!(
-            "criteria: {} ({passing})",
+            "{}: {} ({passing})",
+            model.loosened_text(&queue.change),
             queue.change.describe().join(", ")
         ));
     }

@@ -127,12 +127,9 @@ pub(crate) fn decide_group(model: &mut Model, choice: Choice) -> Vec<Effect> {
                 return notices::notify(model, why.into(), true);
             }
             let title = format!("Try this for {}?", counted(rest.len(), "case"));
-            confirm::open(
-                model,
-                title,
-                change.describe(),
-                ScreenRequest::ChangeCriteria(change),
-            )
+            let mut lines = change.describe();
+            lines.push(format!("loosens {}", model.loosened_text(&change)));
+            confirm::open(model, title, lines, ScreenRequest::ChangeCriteria(change))
         }
     }
 }

@@ -40,6 +40,7 @@ impl ComparisonLines {
             piece,
             turn: self.turn,
             line,
+            is_reason: false,
         });
     }
 

@@ -5,6 +5,7 @@ mod identical;
 mod intermediate;
 mod lines;
 mod notes;
+mod reasons;
 mod response;
 mod session_state;
 mod stops;
@@ -22,6 +23,7 @@ use identical::is_identical;
 use intermediate::add_intermediate;
 use lines::ComparisonLines;
 use notes::{add_model_errors, add_tool_use};
+use reasons::mark_reasons;
 use response::add_response;
 use session_state::add_states;
 use stops::{begin_at_changes, changed_lines, stretches};
@@ -57,6 +59,7 @@ pub(crate) fn compare(compared: &Compared, view: BodyView, side_by_side: bool) -
     if let Some((expected, actual)) = &compared.states {
         add_states(&mut out, expected.as_ref(), actual.as_ref());
     }
+    mark_reasons(&mut out.pieces, &compared.turns);
     let changed = changed_lines(&out.lines);
     begin_at_changes(&mut out.pieces, &out.lines, &changed);
     CaseLines {

@@ -241,7 +241,7 @@ fn arguments_are_ignored_only_if_needed() {
             .collect::<serde_json::Map<_, _>>()
             .into()
     };
-    assert_eq!(of(many("x"), many("y")), "a: others ignore");
+    assert_eq!(of(many("x"), many("y")), "a: other arguments ignore");
     assert_eq!(
         of(many("x"), many("X")),
         "a: p case + a: q case + a: r case + a: s case"
