@@ -3,6 +3,7 @@
 use super::Exit;
 use super::addresses::copy_at;
 use super::args::ColorWhen;
+use super::check_self::check_self;
 use super::error_text::error_chain;
 use super::malformed::{excerpt_of, readable_text};
 use super::output::{paint, print_line, print_note};
@@ -44,6 +45,10 @@ pub(super) struct CheckArgs {
     /// Treat what ADK would refuse as an error
     #[arg(long)]
     pub(super) strict: bool,
+    /// Score what each case expects as if an agent had done it: find cases that no agent can pass, that every agent passes, and
+    /// that contradict each other. Nothing is run; metrics of judges and programs are left out
+    #[arg(long = "self")]
+    pub(super) against_itself: bool,
 }
 
 impl CliCommand for CheckArgs {
@@ -95,11 +100,11 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
         counted(warnings, "warning")
     ));
     let wrong = errors > 0 || (args.strict && refused > 0);
-    Ok(if wrong {
-        Exit::UsageError
-    } else {
-        Exit::Success
-    })
+    let of_cases = match args.against_itself {
+        true => check_self(&args.paths, &args.columns, paint)?,
+        false => Exit::Success,
+    };
+    Ok(if wrong { Exit::UsageError } else { of_cases })
 }
 
 /// The maximum number of errors of a file whose lines are shown.

@@ -14,6 +14,7 @@ mod capture_best;
 mod capture_file;
 mod capture_sources;
 mod check;
+mod check_self;
 mod compare;
 mod convert;
 mod coverage;

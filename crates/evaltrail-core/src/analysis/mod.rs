@@ -6,6 +6,7 @@
 //! several attempts ───────repeats──▶ pass rate with an interval, pass@k and pass^k, flaky cases
 //! outcomes of a case ─────trends───▶ since which run it does not pass
 //! cases and attempts ─────coverage─▶ which tools are expected and called, with which arguments
+//! cases and criteria ────expectation_check─▶ cases that no agent can pass or fail, and those that contradict each other
 //! cases ─────────────────mutations─▶ new cases that are derived from them
 //! gaps of the coverage ─generation─▶ plans of new cases, prompts for a model, checks of its replies
 //! ```
@@ -13,6 +14,7 @@
 mod compare;
 mod coverage;
 mod evidence;
+mod expectation_check;
 mod generation;
 mod groups;
 mod mutations;
@@ -38,6 +40,7 @@ pub use coverage::{
     SchemaKnowledge, StateCoverage, ToolCoverage, ToolSchema, WaivedTools,
 };
 pub use evidence::{ChangeEvidence, ComparisonRule, DEFAULT_LEVEL};
+pub use expectation_check::{ExpectationFault, ExpectationFaults, check_expectations};
 pub use generation::{
     ArgumentSource, Blueprint, BlueprintCall, BlueprintProblem, BlueprintTurn, KnownConversations,
     PlanFocus, PlanRequest, PlannedDraft, PlannedGap, PromptContext, UserPersona, WordingProblem,

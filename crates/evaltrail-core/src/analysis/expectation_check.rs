@@ -1,0 +1,257 @@
+//! Whether the expectation of a case can do its work: an agent that does exactly what is expected must pass, one that does
+//! something else must not, and no other case may demand something else in the same situation. Only metrics that are computed
+//! here are asked, no judge and no program.
+
+use crate::domain::{
+    Attempt, AttemptKey, Content, Conversation, Criterion, EvalCase, Invocation, MetricResult,
+    Status, ToolCall, Trajectory,
+};
+use crate::metrics::Scorer;
+use rustc_hash::FxHashMap;
+use serde_json::json;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// A response that has no word in common with any expected one, and the name of a tool that no agent has.
+const OTHER: &str = "qxzvqj";
+
+/// What is wrong with the expectation of a case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExpectationFault {
+    /// An agent that does exactly what is expected does not pass: the metric, and its reason.
+    CannotPass(String, String),
+    /// An agent that calls another tool instead of those that are expected, and answers something else, passes.
+    CannotFail,
+    /// An agent that passes another case with the same messages and the same initial session fails this one, and the other way
+    /// round: the position of the first such case.
+    Contradicts(usize),
+}
+
+impl ExpectationFault {
+    /// A word that identifies the kind, for JSON.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            ExpectationFault::CannotPass(..) => "cannot_pass",
+            ExpectationFault::CannotFail => "cannot_fail",
+            ExpectationFault::Contradicts(_) => "contradicts",
+        }
+    }
+}
+
+/// The faults of the cases of a set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExpectationFaults {
+    /// Each fault with the position of its case, in the order of the cases.
+    pub faults: Vec<(usize, ExpectationFault)>,
+    /// The number of cases that were checked.
+    pub checked: usize,
+    /// The number of cases of which it cannot be computed whether they can fail, because a judge or a program decides as well.
+    pub judged: usize,
+    /// The number of cases without expected turns (scenarios), which are not checked.
+    pub without_turns: usize,
+}
+
+/// Checks the cases of a set by its criteria. `read` reads the case at a position; cases that cannot be read are left out.
+pub fn check_expectations(
+    count: usize,
+    read: impl Fn(usize) -> Option<EvalCase>,
+    criteria: &[Criterion],
+) -> ExpectationFaults {
+    let scorer = Scorer::new(criteria);
+    let mut found = ExpectationFaults::default();
+    // The positions of cases by a hash of their situation: the cases of a large set are not kept.
+    let mut alike: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
+    for (at, case) in (0..count).filter_map(|at| Some((at, read(at)?))) {
+        if case.turns().is_empty() {
+            found.without_turns += 1;
+            continue;
+        }
+        found.checked += 1;
+        let as_expected = scored(&scorer, &case, &case);
+        if let Some(failed) = failed_metric(&as_expected) {
+            let (metric, why) = (failed.metric.clone(), failed.explanation.clone());
+            let fault = ExpectationFault::CannotPass(metric, why);
+            found.faults.push((at, fault));
+            continue;
+        }
+        if as_expected.metrics.iter().any(is_open) {
+            found.judged += 1;
+        } else if scored(&scorer, &case, &spoiled(&case)).status == Status::Passed {
+            found.faults.push((at, ExpectationFault::CannotFail));
+        }
+        let others = alike
+            .entry(xxh3_64(situation(&case).as_bytes()))
+            .or_default();
+        let contradicts = |other: &&usize| {
+            let other = read(**other).filter(|other| situation(other) == situation(&case));
+            other.is_some_and(|other| are_contradictory(&scorer, &case, &other))
+        };
+        if let Some(other) = others.iter().take(MAX_ALIKE).find(contradicts) {
+            found
+                .faults
+                .push((at, ExpectationFault::Contradicts(*other)));
+        }
+        others.push(at);
+    }
+    found
+}
+
+/// Whether an agent that does what one of two cases expects fails the other, both ways.
+fn are_contradictory(scorer: &Scorer, one: &EvalCase, other: &EvalCase) -> bool {
+    [(one, other), (other, one)]
+        .into_iter()
+        .all(|(case, done)| failed_metric(&scored(scorer, case, done)).is_some())
+}
+
+/// A case is compared with at most this number of other cases with the same messages.
+const MAX_ALIKE: usize = 20;
+
+/// An attempt at `case` whose agent does what `done` expects.
+fn scored(scorer: &Scorer, case: &EvalCase, done: &EvalCase) -> Attempt {
+    let key = AttemptKey {
+        case: 0,
+        attempt: 1,
+    };
+    let mut attempt = Attempt {
+        expected: case.turns().to_vec().into(),
+        actual: done.turns().to_vec().into(),
+        expected_state: case.final_session_state.clone(),
+        actual_state: done.final_session_state.clone(),
+        rubrics: case.rubrics.clone(),
+        variables: case.extra.clone(),
+        failed: Some(false),
+        ..Attempt::blank(key, &case.eval_id)
+    };
+    scorer.evaluate(&mut attempt, |_| None);
+    attempt
+}
+
+/// The first metric that fails the attempt.
+fn failed_metric(attempt: &Attempt) -> Option<&MetricResult> {
+    let is_failed = |metric: &&MetricResult| metric.status == Status::Failed;
+    attempt.metrics.iter().find(is_failed)
+}
+
+/// Whether a metric decides and was not computed.
+fn is_open(metric: &MetricResult) -> bool {
+    metric.threshold.is_some() && metric.status == Status::NotEvaluated
+}
+
+/// What an agent would do that does nothing of what is expected.
+fn spoiled(case: &EvalCase) -> EvalCase {
+    let turn = |turn: &Invocation| Invocation {
+        final_response: Some(Content::text("model", OTHER)),
+        trajectory: Trajectory::Listed {
+            calls: vec![ToolCall::new(OTHER, None)],
+            responses: Vec::new(),
+            texts: Vec::new(),
+        },
+        ..turn.clone()
+    };
+    let turns = case.turns().iter().map(turn).collect();
+    EvalCase {
+        conversation: Conversation::Turns(turns),
+        final_session_state: None,
+        ..case.clone()
+    }
+}
+
+/// What an agent gets to know of a case, as text: the messages of the user, and application, user and state of the session.
+fn situation(case: &EvalCase) -> String {
+    let messages: Vec<_> = case.turns().iter().map(|turn| &turn.user).collect();
+    json!([messages, case.session_input]).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Map, Value};
+
+    fn case(prompt: &str, tools: &[&str], response: Option<&str>) -> EvalCase {
+        let turn = Invocation {
+            user: Content::text("user", prompt),
+            final_response: response.map(|text| Content::text("model", text)),
+            trajectory: Trajectory::Listed {
+                calls: tools
+                    .iter()
+                    .map(|name| ToolCall::new(*name, None))
+                    .collect(),
+                responses: Vec::new(),
+                texts: Vec::new(),
+            },
+            ..Invocation::default()
+        };
+        EvalCase {
+            eval_id: prompt.into(),
+            conversation: Conversation::Turns(vec![turn]),
+            session_input: None,
+            rubrics: Vec::new(),
+            final_session_state: None,
+            created: 0.0,
+            saved: None,
+            recorded: Vec::new(),
+            extra: Map::new(),
+        }
+    }
+
+    fn criterion(metric: &str, threshold: f64, options: Value) -> Criterion {
+        Criterion {
+            options: options.as_object().cloned().unwrap_or_default(),
+            ..Criterion::new(metric, Some(threshold))
+        }
+    }
+
+    fn check(cases: &[EvalCase], criteria: &[Criterion]) -> Vec<(usize, &'static str)> {
+        let found = check_expectations(cases.len(), |at| cases.get(at).cloned(), criteria);
+        let kinds = found.faults.iter().map(|(at, fault)| (*at, fault.kind()));
+        kinds.collect()
+    }
+
+    #[test]
+    fn sound_cases_have_no_fault() {
+        let criteria = [
+            criterion("tool_trajectory_avg_score", 1.0, json!({})),
+            criterion("response_match_score", 0.8, json!({})),
+        ];
+        let cases = [
+            case("water", &["water_bed"], Some("The bed got water.")),
+            case("rain", &[], Some("It will rain.")),
+            case("water", &["water_bed"], Some("The bed got its water.")),
+        ];
+        assert_eq!(check(&cases, &criteria), []);
+    }
+
+    #[test]
+    fn case_without_reference_cannot_pass() {
+        let criteria = [criterion("response_match_score", 0.8, json!({}))];
+        // ROUGE of two empty texts is 0.
+        let cases = [case("hello", &[], Some(""))];
+        assert_eq!(check(&cases, &criteria), [(0, "cannot_pass")]);
+    }
+
+    #[test]
+    fn case_that_everything_passes_cannot_fail() {
+        let in_order = json!({"match_type": "IN_ORDER"});
+        let criteria = [criterion("tool_trajectory_avg_score", 1.0, in_order)];
+        let cases = [case("a", &[], None), case("b", &["look"], None)];
+        assert_eq!(check(&cases, &criteria), [(0, "cannot_fail")]);
+    }
+
+    #[test]
+    fn cases_that_demand_different_calls_contradict() {
+        let criteria = [criterion("tool_trajectory_avg_score", 1.0, json!({}))];
+        let cases = [
+            case("a", &["look"], None),
+            case("b", &["water"], None),
+            case("a", &["water"], None),
+        ];
+        assert_eq!(check(&cases, &criteria), [(2, "contradicts")]);
+    }
+
+    #[test]
+    fn judged_case_is_not_said_to_be_unable_to_fail() {
+        let criteria = [criterion("safety_v1", 0.8, json!({}))];
+        let cases = [case("a", &[], None)];
+        let found = check_expectations(cases.len(), |at| cases.get(at).cloned(), &criteria);
+        assert_eq!((found.faults.len(), found.checked, found.judged), (0, 1, 1));
+    }
+}

@@ -1,0 +1,125 @@
+//! `evaltrail check --self`: whether the expectations of cases can do their work. Nothing is run.
+
+use super::exit::Exit;
+use super::output::{print_line, print_note};
+use anyhow::Context;
+use evaltrail_core::analysis::{ExpectationFault, ExpectationFaults, check_expectations};
+use evaltrail_core::domain::{Status, clean_line, counted};
+use evaltrail_core::formats::{ColumnMap, SetFile};
+use evaltrail_engine::report::Paint;
+use evaltrail_engine::workspace::{SetPath, Workspace, criteria_for, open_set};
+use std::path::{Path, PathBuf};
+
+/// Checks the cases of these files and folders by their criteria, and prints the faults. Sets that cannot be read are left to
+/// the check of the files. Errors: the criteria of a set cannot be read.
+pub(super) fn check_self(
+    paths: &[PathBuf],
+    columns: &ColumnMap,
+    paint: Paint,
+) -> anyhow::Result<Exit> {
+    let mut all = ExpectationFaults::default();
+    let mut sets = 0;
+    for path in paths {
+        let workspace = Workspace::open_with(path, columns)?;
+        for set in sets_at(&workspace, path) {
+            let Ok(opened) = open_set(&set) else {
+                continue;
+            };
+            let (criteria, _) = criteria_for(&workspace, &set, &opened.file, None, &[])
+                .map_err(|problem| anyhow::anyhow!("{problem}"))
+                .with_context(|| set.shown.clone())?;
+            let file = &opened.file;
+            let found = check_expectations(file.len(), |at| file.case(at).ok(), &criteria);
+            for (at, fault) in &found.faults {
+                print_line(&fault_line(&set.path, file, *at, fault, paint));
+            }
+            sets += 1;
+            all.faults.extend(found.faults);
+            all.checked += found.checked;
+            all.judged += found.judged;
+            all.without_turns += found.without_turns;
+        }
+    }
+    print_line(&summary(&all, sets));
+    if all.judged > 0 {
+        let (cases, verb) = (counted(all.judged, "case"), verb(all.judged));
+        print_note(&format!(
+            "{cases} {verb} decided by a judge or a program as well: whether they can fail is not known"
+        ));
+    }
+    Ok(match all.faults.is_empty() {
+        true => Exit::Success,
+        false => Exit::Failures,
+    })
+}
+
+fn verb(count: usize) -> &'static str {
+    if count == 1 { "is" } else { "are" }
+}
+
+/// The sets of a folder, or the set of a file.
+fn sets_at(workspace: &Workspace, path: &Path) -> Vec<SetPath> {
+    match path.is_file() {
+        true => vec![SetPath {
+            path: path.to_path_buf(),
+            ..workspace.set_path(path)
+        }],
+        false => workspace.sets.clone(),
+    }
+}
+
+/// A fault with its place.
+fn fault_line(
+    path: &Path,
+    file: &SetFile,
+    at: usize,
+    fault: &ExpectationFault,
+    paint: Paint,
+) -> String {
+    let (kind, text) = match fault {
+        ExpectationFault::CannotPass(metric, why) => (
+            "cannot pass",
+            format!("an agent that does exactly what is expected fails {metric}: {why}"),
+        ),
+        ExpectationFault::CannotFail => (
+            "cannot fail",
+            "an agent that calls another tool and says something else passes".to_string(),
+        ),
+        ExpectationFault::Contradicts(other) => (
+            "contradiction",
+            format!(
+                "no agent passes both this case and {} (line {}), whose messages and session are the same",
+                file.eval_id(*other),
+                file.line_of(*other)
+            ),
+        ),
+    };
+    format!(
+        "{}:{}: {}: {}: {}",
+        clean_line(&path.display().to_string()),
+        file.line_of(at),
+        paint.status(Status::Failed, kind),
+        clean_line(&file.eval_id(at)),
+        clean_line(&text)
+    )
+}
+
+/// The numbers of cases, in one line.
+fn summary(all: &ExpectationFaults, sets: usize) -> String {
+    let count = |kind: &str| {
+        let of_kind = all.faults.iter().filter(|(_, fault)| fault.kind() == kind);
+        of_kind.count()
+    };
+    let scenarios = match all.without_turns {
+        0 => String::new(),
+        count => format!("; {} not checked", counted(count, "scenario")),
+    };
+    format!(
+        "{} of {} checked against themselves: {} cannot pass, {} cannot fail, {} contradict another case{scenarios}",
+        counted(all.checked, "case"),
+        counted(sets, "set"),
+        count("cannot_pass"),
+        count("cannot_fail"),
+        count("contradicts")
+    )
+}
