@@ -125,7 +125,8 @@ fn planted_faults_of_cases_are_found() {
         ("cannot pass", "unreachable"),
     ];
     let mut found = faults.clone();
-    (found.sort_unstable(), expected.sort_unstable());
+    found.sort_unstable();
+    expected.sort_unstable();
     assert_eq!(found, expected, "{printed}");
     assert!(
         printed.contains(

@@ -161,9 +161,9 @@ fn tree_width(model: &Model, screen: u16) -> u16 {
     /// Columns for the border, the indentation and the counts.
     const BESIDE_NAME: usize = 14;
     let (least, most) = match screen {
-        ..FITTED_TREE_FROM => return TREE_NARROW,
-        ..WIDE_TREE_FROM => (TREE_NARROW, screen / 4),
-        _ => (TREE_WIDTH, MAX_TREE_WIDTH),
+        WIDE_TREE_FROM.. => (TREE_WIDTH, MAX_TREE_WIDTH),
+        FITTED_TREE_FROM..WIDE_TREE_FROM => (TREE_NARROW, screen / 4),
+        _ => (TREE_NARROW, TREE_NARROW),
     };
     let names = model.view.sets.iter().map(|set| set.path.stem.width());
     let wanted = names.max().unwrap_or(0) + BESIDE_NAME;
