@@ -37,7 +37,7 @@ use std::sync::Arc;
 #[derive(Args, Debug)]
 pub(super) struct CheckArgs {
     /// Files or folders
-    #[arg(required = true)]
+    #[arg(default_value = ".")]
     pub(super) paths: Vec<PathBuf>,
     /// Read these columns of data sets as those that evaltrail knows, e.g. prompt=question,reference=answer
     #[arg(long, value_name = "KNOWN=NAME,...", value_parser = ColumnMap::parse, default_value = "", hide_default_value = true)]

@@ -57,7 +57,9 @@ pub(super) fn baseline(
 
 /// The message for a workspace without a baseline.
 pub(super) fn no_baseline() -> String {
-    format!("there is no {BASELINE_FILE} here; evaltrail runs pin RUN writes one")
+    format!(
+        "there is no {BASELINE_FILE} here; `evaltrail runs pin last` makes the last run the baseline"
+    )
 }
 
 /// Whether something changed since the baseline that `--fail-on` names. `broke`: a case broke, or the rate of all cases fell

@@ -70,7 +70,11 @@ impl Proposal {
     ) -> Proposal {
         let mut lines = Vec::new();
         for job in &jobs {
-            lines.push(ProposalLine::Heading(shown(job)));
+            let label = match job.action {
+                FileAction::Create(_) => "  (new file)",
+                _ => "",
+            };
+            lines.push(ProposalLine::Heading(format!("{}{label}", shown(job))));
             lines.extend(lines_of(&job.action));
         }
         Proposal {

@@ -44,7 +44,7 @@ pub static QUEUE_RUN: Command = Command {
 
 pub static QUEUE_RUN_GROUP: Command = Command {
     id: &CommandName {
-        name: "run group again",
+        name: "run cause again",
         default_keys: &["R"],
     },
     help: "run the undecided rest of this cause again at the end",
@@ -68,7 +68,7 @@ pub static QUEUE_ACCEPT: Command = Command {
 
 pub static QUEUE_ACCEPT_GROUP: Command = Command {
     id: &CommandName {
-        name: "accept group",
+        name: "accept cause",
         default_keys: &["A"],
     },
     help: "accept everything the agent did in the undecided rest of this cause",
@@ -88,7 +88,7 @@ pub static QUEUE_RELAX: Command = Command {
 
 pub static QUEUE_RELAX_GROUP: Command = Command {
     id: &CommandName {
-        name: "ignore group by rule",
+        name: "loosen for cause",
         default_keys: &["I"],
     },
     help: "add the smallest changes of criteria with which the rest of this cause passes to the what-if",

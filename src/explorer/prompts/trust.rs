@@ -90,8 +90,8 @@ fn question_text(asked: &[TrustQuestion]) -> (&'static str, Vec<String>) {
         .iter()
         .any(|question| question.action == TrustAction::Start);
     let title = match starts {
-        true => "Start this? The configuration of this folder needs it.",
-        false => "Allow this? The configuration of this folder needs it.",
+        true => "Start this? The files of this folder need it.",
+        false => "Allow this? The files of this folder need it.",
     };
     (title, lines)
 }

@@ -15,9 +15,9 @@ use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
 use crate::explorer::shared::triage::{Applying, FinishedTriage};
 use crate::explorer::what_if;
-use evaltrail_core::domain::{Decision, DecisionKind, Status};
+use evaltrail_core::domain::{Decision, DecisionKind, Status, counted};
 use evaltrail_core::metrics::WhatIf;
-use evaltrail_engine::store::FileEdit;
+use evaltrail_engine::store::{FileAction, FileEdit};
 use std::collections::BTreeSet;
 
 /// Shows what was decided and what would be written.
@@ -73,12 +73,15 @@ fn show_summary(model: &mut Model, criteria: Vec<FileEdit>) -> Vec<Effect> {
         };
         return notices::notify(model, words.into(), false);
     }
-    let (mut jobs, refused) = match jobs_of(model, &decided) {
+    let (of_cases, refused) = match jobs_of(model, &decided) {
         Ok(made) => made,
         Err(why) => return notices::notify(model, why, true),
     };
-    jobs.extend(criteria);
-    let lines = summary_lines(model, &decided, &refused, undecided, relaxed.len());
+    // First what is about more than the decided cases.
+    let mut jobs = criteria;
+    jobs.extend(of_cases);
+    let mut lines = summary_lines(model, &decided, &refused, undecided, relaxed.len());
+    lines.extend(files_text(&jobs));
     let refused: BTreeSet<CaseRef> = refused.into_iter().map(|(case, _)| case).collect();
     let carried_out: Vec<(CaseRef, Decision)> = decided
         .into_iter()
@@ -118,6 +121,19 @@ fn show_summary(model: &mut Model, criteria: Vec<FileEdit>) -> Vec<Effect> {
     proposal.lines.splice(0..0, headings);
     model.view.open_dialog = Some(Box::new(proposal));
     Vec::new()
+}
+
+/// How many files are changed and created; `None` if none is.
+fn files_text(jobs: &[FileEdit]) -> Option<String> {
+    let is_new = |job: &&FileEdit| matches!(job.action, FileAction::Create(_));
+    let new = jobs.iter().filter(is_new).count();
+    let text = match (jobs.len() - new, new) {
+        (0, 0) => return None,
+        (changed, 0) => format!("changes {}", counted(changed, "file")),
+        (0, new) => format!("creates {}", counted(new, "file")),
+        (changed, new) => format!("changes {}, creates {new}", counted(changed, "file")),
+    };
+    Some(text)
 }
 
 /// One line for each kind of decision, and what is left out.

@@ -121,7 +121,7 @@ fn tally(model: &Model, queue: &Queue, area: Rect, theme: &Theme, buffer: &mut B
             .map(|(kind, count)| format!("{} {count}", kind.label())),
     );
     if !queue.change.is_empty() {
-        words.push("criteria".into());
+        words.push("criteria changed".into());
     }
     let all = words.join(" · ");
     let room = area.width.saturating_sub(2);
