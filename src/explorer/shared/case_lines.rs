@@ -149,6 +149,14 @@ impl CaseLines {
             .collect()
     }
 
+    /// The position in [`CaseLines::pieces`] of the difference of a turn to begin with: the first one because of which a metric
+    /// failed; without one, the first one.
+    pub fn first_piece(&self, turn: usize) -> Option<usize> {
+        let is_reason = |piece: &PieceLine| piece.turn == turn && piece.is_reason;
+        let reason = self.pieces.iter().position(is_reason);
+        reason.or_else(|| self.pieces.iter().position(|piece| piece.turn == turn))
+    }
+
     /// The range of lines of a turn; all lines if the turn is unknown.
     pub fn lines_of(&self, turn: usize) -> Range<usize> {
         match self.turns.iter().position(|one| one.turn == turn) {

@@ -111,9 +111,7 @@ pub(crate) fn show_turn(model: &mut Model) {
         }
         let is_in_turn = |piece: &PieceLine| piece.turn == case.turn;
         if !case.current_piece().is_some_and(is_in_turn) {
-            let is_reason = |piece: &PieceLine| is_in_turn(piece) && piece.is_reason;
-            let first = body.pieces.iter().position(is_reason);
-            case.choose_piece(first.or_else(|| body.pieces.iter().position(is_in_turn)));
+            case.choose_piece(body.first_piece(case.turn));
         }
         let line = case.current_line();
         if let Some(line) = line.filter(|line| !(case.scroll..case.scroll + page).contains(line)) {
@@ -282,7 +280,7 @@ fn put_body(model: &mut Model, key: BodyKey, body: Arc<CaseLines>) {
     };
     let turn = case.turn;
     let same = new_difference(case, &key, &body).or(body.pieces.iter().position(is_chosen));
-    let piece = same.or_else(|| body.pieces.iter().position(|piece| piece.turn == turn));
+    let piece = same.or_else(|| body.first_piece(turn));
     // The same difference of another size keeps its stretch, if it still has as many.
     let stretch = same.map_or(0, |at| {
         case.stretch.min(body.stops(at).len().saturating_sub(1))

@@ -94,7 +94,8 @@ fn add_turn(out: &mut ComparisonLines, turn: &ComparedTurn, has_run: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evaltrail_core::domain::{Content, Invocation, ToolCall, Trajectory};
+    use evaltrail_core::diff::AcceptablePart;
+    use evaltrail_core::domain::{Content, Finding, FindingRule, Invocation, ToolCall, Trajectory};
 
     fn turn(text: &str) -> Option<Invocation> {
         Some(Invocation {
@@ -121,6 +122,37 @@ mod tests {
             }],
             ..Compared::default()
         }
+    }
+
+    #[test]
+    fn cursor_begins_at_the_failed_response() {
+        let with_call = |name: &str, text: &str| {
+            turn(text).map(|one| Invocation {
+                trajectory: Trajectory::Listed {
+                    calls: vec![ToolCall::new(name, None)],
+                    responses: Vec::new(),
+                    texts: Vec::new(),
+                },
+                ..one
+            })
+        };
+        let compared = |reasons: Vec<Finding>| Compared {
+            has_run: true,
+            turns: vec![ComparedTurn {
+                expected: with_call("water", "It got water."),
+                actual: with_call("look", "It is dry."),
+                reasons,
+                ..ComparedTurn::default()
+            }],
+            ..Compared::default()
+        };
+        let first = |reasons: Vec<Finding>| {
+            let body = compare(&compared(reasons), BodyView::comparison(120), true);
+            body.pieces[body.first_piece(0).unwrap()].piece.clone()
+        };
+        let response = Finding::new(FindingRule::ResponseDiffers);
+        assert_eq!(first(vec![response]), AcceptablePart::Response);
+        assert!(matches!(first(Vec::new()), AcceptablePart::Call { .. }));
     }
 
     #[test]
