@@ -45,7 +45,7 @@ fn demo_runs_and_failed_case_shows_argument() {
 fn the_five_steps_of_the_readme() {
     let home = tempfile::tempdir().unwrap();
     let mut terminal = demo(home.path(), (120, 40));
-    terminal.wait_for("all           30");
+    terminal.wait_for("all             30");
     terminal.keys("hjr");
     terminal.wait_for("finished, failing first");
     terminal.wait_for("✗ lettuce_six_litres   water_bed.litres: expected 6, got 5 (call 2)");
@@ -113,7 +113,7 @@ fn judged_case_is_overruled_and_rejudged() {
     let home = tempfile::tempdir().unwrap();
     let mut terminal = demo(home.path(), (120, 40));
     terminal.wait_for("judge recorded");
-    terminal.wait_for("tone         2");
+    terminal.wait_for("tone           2");
     terminal.keys("fuseless\r");
     terminal.wait_for("not run");
     terminal.keys("r");

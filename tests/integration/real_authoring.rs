@@ -347,7 +347,7 @@ fn a_chat_is_saved_as_a_case() {
         home.path(),
         (120, 40),
     );
-    terminal.wait_for("watering    10");
+    terminal.wait_for("watering      10");
     terminal.keys("fwater_tom\r");
     terminal.wait_for("not run");
     terminal.keys("C");
