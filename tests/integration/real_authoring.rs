@@ -369,7 +369,7 @@ fn a_chat_is_saved_as_a_case() {
             .any(|line| line.starts_with(" done: save the conversation as talked"))
     });
     terminal.keys("\x1b");
-    terminal.wait_for("watering    11");
+    terminal.wait_for("watering      11");
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);
     let target = format!(

@@ -24,13 +24,10 @@ fn is_about(finding: &Finding, part: &AcceptablePart) -> bool {
         }
         AcceptablePart::Call { expected, actual } => match finding.rule {
             FindingRule::CallExtra => actual.as_ref().is_some_and(is_call),
-            FindingRule::OrderDiffers
-            | FindingRule::ToolForbidden
-            | FindingRule::SequenceForbidden
-            | FindingRule::ToolCalledTooRarely
-            | FindingRule::ToolCalledTooOften => true,
+            _ if is_about_all_calls(finding) => true,
             _ => expected.as_ref().is_some_and(is_call),
         },
+        AcceptablePart::Calls => finding.call.is_some() || is_about_all_calls(finding),
         AcceptablePart::Response | AcceptablePart::Intermediate => {
             let is_about_texts = matches!(
                 finding.rule,
@@ -41,8 +38,20 @@ fn is_about(finding: &Finding, part: &AcceptablePart) -> bool {
             );
             is_about_texts && finding.call.is_none() && finding.argument.is_none()
         }
-        AcceptablePart::Calls | AcceptablePart::Turn => false,
+        AcceptablePart::Turn => true,
     }
+}
+
+/// Whether a finding is about the calls of a turn, and not about one of them.
+fn is_about_all_calls(finding: &Finding) -> bool {
+    matches!(
+        finding.rule,
+        FindingRule::OrderDiffers
+            | FindingRule::ToolForbidden
+            | FindingRule::SequenceForbidden
+            | FindingRule::ToolCalledTooRarely
+            | FindingRule::ToolCalledTooOften
+    )
 }
 
 #[cfg(test)]
@@ -88,5 +97,7 @@ mod tests {
         let response = finding(FindingRule::ResponseDiffers, None, None);
         assert!(is_about(&response, &AcceptablePart::Response));
         assert!(!is_about(&response, &call(Some(0), Some(0))));
+        assert!(is_about(&extra, &AcceptablePart::Calls));
+        assert!(!is_about(&response, &AcceptablePart::Calls));
     }
 }
