@@ -45,8 +45,8 @@ pub(super) struct CheckArgs {
     /// Treat what ADK would refuse as an error
     #[arg(long)]
     pub(super) strict: bool,
-    /// Score what each case expects as if an agent had done it: find cases that no agent can pass, that every agent passes, and
-    /// that contradict each other. Nothing is run; metrics of judges and programs are left out
+    /// Score what each case expects as if an agent had done it: find cases that such an agent does not pass, that an agent passes
+    /// which does something else, and that contradict each other. Nothing is run; metrics of judges and programs are left out
     #[arg(long = "self")]
     pub(super) against_itself: bool,
 }

@@ -20,7 +20,9 @@ pub(super) fn check_self(
     let mut all = ExpectationFaults::default();
     let mut sets = 0;
     for path in paths {
-        let workspace = Workspace::open_with(path, columns)?;
+        let Ok(workspace) = Workspace::open_with(path, columns) else {
+            continue;
+        };
         for set in sets_at(&workspace, path) {
             let Ok(opened) = open_set(&set) else {
                 continue;
@@ -36,15 +38,15 @@ pub(super) fn check_self(
             sets += 1;
             all.faults.extend(found.faults);
             all.checked += found.checked;
-            all.judged += found.judged;
+            all.undecided += found.undecided;
             all.without_turns += found.without_turns;
         }
     }
     print_line(&summary(&all, sets));
-    if all.judged > 0 {
-        let (cases, verb) = (counted(all.judged, "case"), verb(all.judged));
+    if all.undecided > 0 {
+        let (cases, verb) = (counted(all.undecided, "case"), verb(all.undecided));
         print_note(&format!(
-            "{cases} {verb} decided by a judge or a program as well: whether they can fail is not known"
+            "{cases} {verb} also decided by metrics that are not computed here: whether wrong agents fail is not known"
         ));
     }
     Ok(match all.faults.is_empty() {
@@ -81,14 +83,14 @@ fn fault_line(
             "cannot pass",
             format!("an agent that does exactly what is expected fails {metric}: {why}"),
         ),
-        ExpectationFault::CannotFail => (
-            "cannot fail",
+        ExpectationFault::TooWeak => (
+            "too weak",
             "an agent that calls another tool and says something else passes".to_string(),
         ),
         ExpectationFault::Contradicts(other) => (
             "contradiction",
             format!(
-                "no agent passes both this case and {} (line {}), whose messages and session are the same",
+                "an agent that does what {} (line {}) expects fails, and the other way round; messages and session are the same",
                 file.eval_id(*other),
                 file.line_of(*other)
             ),
@@ -115,11 +117,11 @@ fn summary(all: &ExpectationFaults, sets: usize) -> String {
         count => format!("; {} not checked", counted(count, "scenario")),
     };
     format!(
-        "{} of {} checked against themselves: {} cannot pass, {} cannot fail, {} contradict another case{scenarios}",
+        "{} of {} checked against themselves: {} cannot pass, {} too weak, {} contradict another case{scenarios}",
         counted(all.checked, "case"),
         counted(sets, "set"),
         count("cannot_pass"),
-        count("cannot_fail"),
+        count("too_weak"),
         count("contradicts")
     )
 }

@@ -10,15 +10,18 @@ impl Model {
     /// What a change of criteria would change if it were written at the end of the triage: the rules of the workspace, or the
     /// criteria of all sets in the folders of the queue's cases.
     pub(crate) fn loosened_text(&self, change: &WhatIf) -> String {
-        let has_only_rules = WhatIf {
+        let without_rules = WhatIf {
             rules: Vec::new(),
             ..change.clone()
-        }
-        .is_empty();
-        match (has_only_rules, self.sets_beside_queue()) {
-            (true, _) => "rules of all sets".into(),
-            (false, ..2) => "criteria".into(),
-            (false, count) => format!("criteria of {}", counted(count, "set")),
+        };
+        let criteria = match self.sets_beside_queue() {
+            _ if without_rules.is_empty() => return "rules of all sets".into(),
+            ..2 => "criteria".into(),
+            count => format!("criteria of {}", counted(count, "set")),
+        };
+        match change.rules.is_empty() {
+            true => criteria,
+            false => format!("{criteria}, rules of all sets"),
         }
     }
 

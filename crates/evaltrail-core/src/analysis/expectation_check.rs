@@ -1,14 +1,15 @@
 //! Whether the expectation of a case can do its work: an agent that does exactly what is expected must pass, one that does
 //! something else must not, and no other case may demand something else in the same situation. Only metrics that are computed
-//! here are asked, no judge and no program.
+//! here are asked, no judge and no program. Other allowed trajectories are not considered.
 
+use crate::diff::same_calls;
 use crate::domain::{
     Attempt, AttemptKey, Content, Conversation, Criterion, EvalCase, Invocation, MetricResult,
     Status, ToolCall, Trajectory,
 };
 use crate::metrics::Scorer;
 use rustc_hash::FxHashMap;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// A response that has no word in common with any expected one, and the name of a tool that no agent has.
@@ -20,9 +21,9 @@ pub enum ExpectationFault {
     /// An agent that does exactly what is expected does not pass: the metric, and its reason.
     CannotPass(String, String),
     /// An agent that calls another tool instead of those that are expected, and answers something else, passes.
-    CannotFail,
-    /// An agent that passes another case with the same messages and the same initial session fails this one, and the other way
-    /// round: the position of the first such case.
+    TooWeak,
+    /// An agent that does what another case with the same messages and the same initial session expects fails this one, and the
+    /// other way round, and one that does both fails one of them: the position of the first such case.
     Contradicts(usize),
 }
 
@@ -31,7 +32,7 @@ impl ExpectationFault {
     pub fn kind(&self) -> &'static str {
         match self {
             ExpectationFault::CannotPass(..) => "cannot_pass",
-            ExpectationFault::CannotFail => "cannot_fail",
+            ExpectationFault::TooWeak => "too_weak",
             ExpectationFault::Contradicts(_) => "contradicts",
         }
     }
@@ -44,8 +45,9 @@ pub struct ExpectationFaults {
     pub faults: Vec<(usize, ExpectationFault)>,
     /// The number of cases that were checked.
     pub checked: usize,
-    /// The number of cases of which it cannot be computed whether they can fail, because a judge or a program decides as well.
-    pub judged: usize,
+    /// The number of cases of which it is not known whether they can fail, because a metric that decides is not computed: it is
+    /// of a judge or a program, or lacks what it needs.
+    pub undecided: usize,
     /// The number of cases without expected turns (scenarios), which are not checked.
     pub without_turns: usize,
 }
@@ -74,32 +76,90 @@ pub fn check_expectations(
             continue;
         }
         if as_expected.metrics.iter().any(is_open) {
-            found.judged += 1;
+            found.undecided += 1;
         } else if scored(&scorer, &case, &spoiled(&case)).status == Status::Passed {
-            found.faults.push((at, ExpectationFault::CannotFail));
+            found.faults.push((at, ExpectationFault::TooWeak));
         }
-        let others = alike
-            .entry(xxh3_64(situation(&case).as_bytes()))
-            .or_default();
-        let contradicts = |other: &&usize| {
-            let other = read(**other).filter(|other| situation(other) == situation(&case));
-            other.is_some_and(|other| are_contradictory(&scorer, &case, &other))
-        };
-        if let Some(other) = others.iter().take(MAX_ALIKE).find(contradicts) {
-            found
-                .faults
-                .push((at, ExpectationFault::Contradicts(*other)));
+        if let Some(other) = contradicted(&scorer, &case, at, &read, &mut alike) {
+            let fault = ExpectationFault::Contradicts(other);
+            found.faults.push((at, fault));
         }
+    }
+    found
+}
+
+/// The first earlier case that contradicts this one. Adds this one to `alike`.
+fn contradicted(
+    scorer: &Scorer,
+    case: &EvalCase,
+    at: usize,
+    read: impl Fn(usize) -> Option<EvalCase>,
+    alike: &mut FxHashMap<u64, Vec<usize>>,
+) -> Option<usize> {
+    if case.missing_prompt().is_some() {
+        return None;
+    }
+    let own = situation(case);
+    let others = alike.entry(xxh3_64(own.as_bytes())).or_default();
+    let contradicts = |other: &&usize| {
+        let other = read(**other).filter(|other| situation(other) == own);
+        other.is_some_and(|other| are_contradictory(scorer, case, &other))
+    };
+    let found = others.iter().find(contradicts).copied();
+    if others.len() < MAX_ALIKE {
         others.push(at);
     }
     found
 }
 
-/// Whether an agent that does what one of two cases expects fails the other, both ways.
+/// Whether an agent that does what one of two cases expects fails the other, both ways, and one that does both, in either order,
+/// fails one of them.
 fn are_contradictory(scorer: &Scorer, one: &EvalCase, other: &EvalCase) -> bool {
-    [(one, other), (other, one)]
-        .into_iter()
-        .all(|(case, done)| failed_metric(&scored(scorer, case, done)).is_some())
+    let fails =
+        |case: &EvalCase, done: &EvalCase| failed_metric(&scored(scorer, case, done)).is_some();
+    let fails_one = |both: EvalCase| fails(one, &both) || fails(other, &both);
+    fails(one, other)
+        && fails(other, one)
+        && fails_one(merged(one, other))
+        && fails_one(merged(other, one))
+}
+
+/// What an agent does that does what both cases expect, in each turn first that of `first`. What is equal is done once.
+fn merged(first: &EvalCase, second: &EvalCase) -> EvalCase {
+    let turns = first.turns().iter().zip(second.turns());
+    EvalCase {
+        conversation: Conversation::Turns(turns.map(merged_turn).collect()),
+        final_session_state: merged_state(first, second),
+        ..first.clone()
+    }
+}
+
+fn merged_turn((first, second): (&Invocation, &Invocation)) -> Invocation {
+    let mut both = first.clone();
+    if !same_calls(&first.calls(), &second.calls()) {
+        let calls = first.calls().into_iter().chain(second.calls()).cloned();
+        both.trajectory = Trajectory::Listed {
+            calls: calls.collect(),
+            responses: Vec::new(),
+            texts: Vec::new(),
+        };
+    }
+    let (one, other) = (first.response_text(), second.response_text());
+    if one != other {
+        both.final_response = Some(Content::text("model", format!("{one} {other}")));
+    }
+    both
+}
+
+/// The entries of both final states.
+fn merged_state(first: &EvalCase, second: &EvalCase) -> Option<Value> {
+    let states = [second, first].map(|case| case.final_session_state.as_ref());
+    let objects = states.into_iter().flatten().filter_map(Value::as_object);
+    let entries: Map<String, Value> = objects
+        .flatten()
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    Some(Value::Object(entries))
 }
 
 /// A case is compared with at most this number of other cases with the same messages.
@@ -155,16 +215,23 @@ fn spoiled(case: &EvalCase) -> EvalCase {
     }
 }
 
-/// What an agent gets to know of a case, as text: the messages of the user, and application, user and state of the session.
+/// What an agent gets to know of a case, as text: the messages of the user, what was done in turns of the history, the session,
+/// and the other columns of a data set.
 fn situation(case: &EvalCase) -> String {
-    let messages: Vec<_> = case.turns().iter().map(|turn| &turn.user).collect();
-    json!([messages, case.session_input]).to_string()
+    let known = |turn: &Invocation| {
+        let history = turn
+            .history
+            .then(|| json!([turn.final_response, turn.trajectory]));
+        json!([turn.user, history])
+    };
+    let turns: Vec<Value> = case.turns().iter().map(known).collect();
+    let is_row = case.turns().iter().any(|turn| turn.is_data);
+    json!([turns, case.session_input, is_row.then_some(&case.extra)]).to_string()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Map, Value};
 
     fn case(prompt: &str, tools: &[&str], response: Option<&str>) -> EvalCase {
         let turn = Invocation {
@@ -229,11 +296,11 @@ mod tests {
     }
 
     #[test]
-    fn case_that_everything_passes_cannot_fail() {
+    fn case_that_nothing_fails_is_too_weak() {
         let in_order = json!({"match_type": "IN_ORDER"});
         let criteria = [criterion("tool_trajectory_avg_score", 1.0, in_order)];
         let cases = [case("a", &[], None), case("b", &["look"], None)];
-        assert_eq!(check(&cases, &criteria), [(0, "cannot_fail")]);
+        assert_eq!(check(&cases, &criteria), [(0, "too_weak")]);
     }
 
     #[test]
@@ -248,10 +315,32 @@ mod tests {
     }
 
     #[test]
-    fn judged_case_is_not_said_to_be_unable_to_fail() {
+    fn agent_that_does_both_contradicts_nothing() {
+        let in_order = json!({"match_type": "IN_ORDER"});
+        let criteria = [criterion("tool_trajectory_avg_score", 1.0, in_order)];
+        let cases = [case("a", &["look"], None), case("a", &["water"], None)];
+        assert_eq!(check(&cases, &criteria), []);
+        let state = |key: &str, value: &str| EvalCase {
+            final_session_state: Some(json!({key: value})),
+            ..case("a", &["look"], None)
+        };
+        let exact = [criterion("tool_trajectory_avg_score", 1.0, json!({}))];
+        assert_eq!(
+            check(&[state("lamp", "on"), state("door", "open")], &exact),
+            []
+        );
+        let contradictory = [state("lamp", "on"), state("lamp", "off")];
+        assert_eq!(check(&contradictory, &exact), [(1, "contradicts")]);
+    }
+
+    #[test]
+    fn judged_case_is_not_said_to_be_too_weak() {
         let criteria = [criterion("safety_v1", 0.8, json!({}))];
         let cases = [case("a", &[], None)];
         let found = check_expectations(cases.len(), |at| cases.get(at).cloned(), &criteria);
-        assert_eq!((found.faults.len(), found.checked, found.judged), (0, 1, 1));
+        assert_eq!(
+            (found.faults.len(), found.checked, found.undecided),
+            (0, 1, 1)
+        );
     }
 }

@@ -6,7 +6,7 @@
 //! several attempts ───────repeats──▶ pass rate with an interval, pass@k and pass^k, flaky cases
 //! outcomes of a case ─────trends───▶ since which run it does not pass
 //! cases and attempts ─────coverage─▶ which tools are expected and called, with which arguments
-//! cases and criteria ────expectation_check─▶ cases that no agent can pass or fail, and those that contradict each other
+//! cases and criteria ────expectation_check─▶ cases that cannot be passed, that are too weak, and that contradict each other
 //! cases ─────────────────mutations─▶ new cases that are derived from them
 //! gaps of the coverage ─generation─▶ plans of new cases, prompts for a model, checks of its replies
 //! ```
