@@ -1,4 +1,4 @@
-//! `evaltrail check --self`: whether the expectations of cases can do their work. Nothing is run.
+//! `evaltrail check --self`: finds cases whose expectations cannot be met, are too weak, or contradict each other.
 
 use super::exit::Exit;
 use super::output::{print_line, print_note};
@@ -23,7 +23,7 @@ pub(super) fn check_self(
         let Ok(workspace) = Workspace::open_with(path, columns) else {
             continue;
         };
-        for set in sets_at(&workspace, path) {
+        for set in sets_of_path(&workspace, path) {
             let Ok(opened) = open_set(&set) else {
                 continue;
             };
@@ -44,9 +44,9 @@ pub(super) fn check_self(
     }
     print_line(&summary(&all, sets));
     if all.undecided > 0 {
-        let (cases, verb) = (counted(all.undecided, "case"), verb(all.undecided));
+        let cases = counted(all.undecided, "case");
         print_note(&format!(
-            "{cases} {verb} also decided by metrics that are not computed here: whether wrong agents fail is not known"
+            "not known for {cases} whether a wrong agent fails: metrics that decide are not computed here"
         ));
     }
     Ok(match all.faults.is_empty() {
@@ -55,12 +55,8 @@ pub(super) fn check_self(
     })
 }
 
-fn verb(count: usize) -> &'static str {
-    if count == 1 { "is" } else { "are" }
-}
-
 /// The sets of a folder, or the set of a file.
-fn sets_at(workspace: &Workspace, path: &Path) -> Vec<SetPath> {
+fn sets_of_path(workspace: &Workspace, path: &Path) -> Vec<SetPath> {
     match path.is_file() {
         true => vec![SetPath {
             path: path.to_path_buf(),

@@ -97,7 +97,7 @@ pub struct PieceLine {
     pub turn: usize,
     /// Index of its first line.
     pub line: usize,
-    /// Whether a metric failed because of it.
+    /// Whether it made a metric fail.
     pub is_reason: bool,
 }
 
@@ -149,8 +149,8 @@ impl CaseLines {
             .collect()
     }
 
-    /// The position in [`CaseLines::pieces`] of the difference of a turn to begin with: the first one because of which a metric
-    /// failed; without one, the first one.
+    /// The position in [`CaseLines::pieces`] of the difference of a turn to begin with: the first one that made a metric
+    /// fail; without one, the first one.
     pub fn first_piece(&self, turn: usize) -> Option<usize> {
         let is_reason = |piece: &PieceLine| piece.turn == turn && piece.is_reason;
         let reason = self.pieces.iter().position(is_reason);

@@ -93,8 +93,8 @@ pub(crate) fn view_of(model: &Model, case: CaseRef) -> CaseScreen {
     }
 }
 
-/// Scrolls to the current turn, and makes the first difference because of which a metric failed the current one; without one,
-/// the first difference.
+/// Scrolls to the current turn. Its first difference that made a metric fail becomes the current one; without one, its first
+/// difference.
 pub(crate) fn show_turn(model: &mut Model) {
     let page = page(model);
     // A turn that was run alone has lines of another attempt. They are scrolled to once they are built.

@@ -125,8 +125,8 @@ pub(super) fn suggestion_text(model: &Model, change: &WhatIf) -> String {
     let words = change.describe().join(" + ");
     let hint = match model.screen_context() {
         Context::Queue => {
-            let loosened = model.loosened_text(change);
-            format!("  ({} loosens {loosened})", QUEUE_RELAX.key())
+            let criteria = model.changed_criteria_text(change);
+            format!("  ({} loosens {criteria})", QUEUE_RELAX.key())
         }
         // The preview of a run: its rows are as they were recorded.
         Context::Run => String::new(),

@@ -1,6 +1,6 @@
-//! Whether the expectation of a case can do its work: an agent that does exactly what is expected must pass, one that does
-//! something else must not, and no other case may demand something else in the same situation. Only metrics that are computed
-//! here are asked, no judge and no program. Other allowed trajectories are not considered.
+//! Checks of what cases expect, without running anything: an agent that does exactly what is expected must pass, one that does
+//! something else must not, and no other case may demand something else in the same situation. Metrics of
+//! judges and programs are not computed, and other allowed trajectories are not considered.
 
 use crate::diff::same_calls;
 use crate::domain::{
@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// A response that has no word in common with any expected one, and the name of a tool that no agent has.
-const OTHER: &str = "qxzvqj";
+const UNEXPECTED_WORD: &str = "qxzvqj";
 
 /// What is wrong with the expectation of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,8 +45,7 @@ pub struct ExpectationFaults {
     pub faults: Vec<(usize, ExpectationFault)>,
     /// The number of cases that were checked.
     pub checked: usize,
-    /// The number of cases of which it is not known whether they can fail, because a metric that decides is not computed: it is
-    /// of a judge or a program, or lacks what it needs.
+    /// The number of cases with a metric that decides and is not computed, so that it is not known whether a wrong agent fails.
     pub undecided: usize,
     /// The number of cases without expected turns (scenarios), which are not checked.
     pub without_turns: usize,
@@ -68,19 +67,19 @@ pub fn check_expectations(
             continue;
         }
         found.checked += 1;
-        let as_expected = scored(&scorer, &case, &case);
+        let as_expected = score_as(&scorer, &case, &case);
         if let Some(failed) = failed_metric(&as_expected) {
             let (metric, why) = (failed.metric.clone(), failed.explanation.clone());
             let fault = ExpectationFault::CannotPass(metric, why);
             found.faults.push((at, fault));
             continue;
         }
-        if as_expected.metrics.iter().any(is_open) {
+        if as_expected.metrics.iter().any(is_not_computed) {
             found.undecided += 1;
-        } else if scored(&scorer, &case, &spoiled(&case)).status == Status::Passed {
+        } else if score_as(&scorer, &case, &done_by_wrong_agent(&case)).status == Status::Passed {
             found.faults.push((at, ExpectationFault::TooWeak));
         }
-        if let Some(other) = contradicted(&scorer, &case, at, &read, &mut alike) {
+        if let Some(other) = first_contradiction(&scorer, &case, at, &read, &mut alike) {
             let fault = ExpectationFault::Contradicts(other);
             found.faults.push((at, fault));
         }
@@ -88,8 +87,8 @@ pub fn check_expectations(
     found
 }
 
-/// The first earlier case that contradicts this one. Adds this one to `alike`.
-fn contradicted(
+/// The position of the first earlier case that contradicts this one. Adds this one to `alike`, the positions by situation.
+fn first_contradiction(
     scorer: &Scorer,
     case: &EvalCase,
     at: usize,
@@ -116,7 +115,7 @@ fn contradicted(
 /// fails one of them.
 fn are_contradictory(scorer: &Scorer, one: &EvalCase, other: &EvalCase) -> bool {
     let fails =
-        |case: &EvalCase, done: &EvalCase| failed_metric(&scored(scorer, case, done)).is_some();
+        |case: &EvalCase, done: &EvalCase| failed_metric(&score_as(scorer, case, done)).is_some();
     let fails_one = |both: EvalCase| fails(one, &both) || fails(other, &both);
     fails(one, other)
         && fails(other, one)
@@ -166,7 +165,7 @@ fn merged_state(first: &EvalCase, second: &EvalCase) -> Option<Value> {
 const MAX_ALIKE: usize = 20;
 
 /// An attempt at `case` whose agent does what `done` expects.
-fn scored(scorer: &Scorer, case: &EvalCase, done: &EvalCase) -> Attempt {
+fn score_as(scorer: &Scorer, case: &EvalCase, done: &EvalCase) -> Attempt {
     let key = AttemptKey {
         case: 0,
         attempt: 1,
@@ -192,16 +191,16 @@ fn failed_metric(attempt: &Attempt) -> Option<&MetricResult> {
 }
 
 /// Whether a metric decides and was not computed.
-fn is_open(metric: &MetricResult) -> bool {
+fn is_not_computed(metric: &MetricResult) -> bool {
     metric.threshold.is_some() && metric.status == Status::NotEvaluated
 }
 
-/// What an agent would do that does nothing of what is expected.
-fn spoiled(case: &EvalCase) -> EvalCase {
+/// What an agent does that calls an unexpected tool in each turn, and gives an unexpected answer.
+fn done_by_wrong_agent(case: &EvalCase) -> EvalCase {
     let turn = |turn: &Invocation| Invocation {
-        final_response: Some(Content::text("model", OTHER)),
+        final_response: Some(Content::text("model", UNEXPECTED_WORD)),
         trajectory: Trajectory::Listed {
-            calls: vec![ToolCall::new(OTHER, None)],
+            calls: vec![ToolCall::new(UNEXPECTED_WORD, None)],
             responses: Vec::new(),
             texts: Vec::new(),
         },
@@ -296,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn case_that_nothing_fails_is_too_weak() {
+    fn case_that_a_wrong_agent_passes_is_too_weak() {
         let in_order = json!({"match_type": "IN_ORDER"});
         let criteria = [criterion("tool_trajectory_avg_score", 1.0, in_order)];
         let cases = [case("a", &[], None), case("b", &["look"], None)];
@@ -315,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn agent_that_does_both_contradicts_nothing() {
+    fn cases_that_one_agent_passes_are_compatible() {
         let in_order = json!({"match_type": "IN_ORDER"});
         let criteria = [criterion("tool_trajectory_avg_score", 1.0, in_order)];
         let cases = [case("a", &["look"], None), case("a", &["water"], None)];
@@ -334,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn judged_case_is_not_said_to_be_too_weak() {
+    fn judged_case_is_undecided() {
         let criteria = [criterion("safety_v1", 0.8, json!({}))];
         let cases = [case("a", &[], None)];
         let found = check_expectations(cases.len(), |at| cases.get(at).cloned(), &criteria);

@@ -34,6 +34,15 @@ impl WhatIf {
         *self == WhatIf::default()
     }
 
+    /// Whether the change consists of rules, so that no file of criteria changes.
+    pub fn has_only_rules(&self) -> bool {
+        let without_rules = WhatIf {
+            rules: Vec::new(),
+            ..self.clone()
+        };
+        without_rules.is_empty()
+    }
+
     /// Adds another relaxation, found while this change was applied: its match type and thresholds take precedence.
     /// What two different rules for one argument accept is accepted by ignoring it.
     pub fn add(&mut self, other: WhatIf) {

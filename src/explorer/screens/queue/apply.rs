@@ -173,7 +173,7 @@ fn summary_lines(
         };
         lines.push(format!(
             "{}: {} ({passing})",
-            model.loosened_text(&queue.change),
+            model.changed_criteria_text(&queue.change),
             queue.change.describe().join(", ")
         ));
     }
@@ -220,18 +220,13 @@ fn relaxed(model: &Model) -> Vec<Decision> {
     let (Some(queue), Some(what_if)) = (&model.queue, &model.view.what_if) else {
         return Vec::new();
     };
-    let folder = |set: usize| model.view.sets[set].path.path.parent();
-    let folders: BTreeSet<_> = queue.cases().map(|case| folder(case.set)).collect();
-    let has_only_rules = WhatIf {
-        rules: Vec::new(),
-        ..queue.change.clone()
-    }
-    .is_empty();
+    let sets = model.sets_in_queue_folders();
+    let has_only_rules = queue.change.has_only_rules();
     let note = queue.change.describe().join(", ");
     let passing = what_if.status_changes.iter().filter(|status_change| {
         status_change.to == Status::Passed
             && model.decision(status_change.case).is_none()
-            && (has_only_rules || folders.contains(&folder(status_change.case.set)))
+            && (has_only_rules || sets.contains(&status_change.case.set))
     });
     passing
         .map(|status_change| Decision {

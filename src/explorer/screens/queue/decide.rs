@@ -128,7 +128,7 @@ pub(crate) fn decide_group(model: &mut Model, choice: Choice) -> Vec<Effect> {
             }
             let title = format!("Try this for {}?", counted(rest.len(), "case"));
             let mut lines = change.describe();
-            lines.push(format!("loosens {}", model.loosened_text(&change)));
+            lines.push(format!("loosens {}", model.changed_criteria_text(&change)));
             confirm::open(model, title, lines, ScreenRequest::ChangeCriteria(change))
         }
     }

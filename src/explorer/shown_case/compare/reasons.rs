@@ -1,10 +1,10 @@
-//! Which differences are the reasons why metrics failed: others are only informational, or are allowed by a match type or a rule.
+//! Which differences made metrics fail. The others are allowed by a match type or a rule, or only informational metrics see them.
 
 use crate::explorer::shared::case_lines::{ComparedTurn, PieceLine};
 use evaltrail_core::diff::AcceptablePart;
 use evaltrail_core::domain::{Finding, FindingRule};
 
-/// Marks the differences because of which a metric failed.
+/// Marks the differences that made a metric fail.
 pub(super) fn mark_reasons(pieces: &mut [PieceLine], turns: &[ComparedTurn]) {
     for piece in pieces {
         let turn = turns.iter().find(|turn| turn.turn == piece.turn);
