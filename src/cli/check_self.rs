@@ -2,7 +2,6 @@
 
 use super::exit::Exit;
 use super::output::{print_line, print_note};
-use anyhow::Context;
 use evaltrail_core::analysis::{ExpectationFault, ExpectationFaults, check_expectations};
 use evaltrail_core::domain::{Status, clean_line, counted};
 use evaltrail_core::formats::{ColumnMap, SetFile};
@@ -10,15 +9,11 @@ use evaltrail_engine::report::Paint;
 use evaltrail_engine::workspace::{SetPath, Workspace, criteria_for, open_set};
 use std::path::{Path, PathBuf};
 
-/// Checks the cases of these files and folders by their criteria, and prints the faults. Sets that cannot be read are left to
-/// the check of the files. Errors: the criteria of a set cannot be read.
-pub(super) fn check_self(
-    paths: &[PathBuf],
-    columns: &ColumnMap,
-    paint: Paint,
-) -> anyhow::Result<Exit> {
+/// Checks the cases of these files and folders by their criteria, and prints the faults. Sets and cases that cannot be read are
+/// left out: the check of the files reports them.
+pub(super) fn check_self(paths: &[PathBuf], columns: &ColumnMap, paint: Paint) -> Exit {
     let mut all = ExpectationFaults::default();
-    let mut sets = 0;
+    let (mut sets, mut has_errors) = (0, false);
     for path in paths {
         let Ok(workspace) = Workspace::open_with(path, columns) else {
             continue;
@@ -27,10 +22,15 @@ pub(super) fn check_self(
             let Ok(opened) = open_set(&set) else {
                 continue;
             };
-            let (criteria, _) = criteria_for(&workspace, &set, &opened.file, None, &[])
-                .map_err(|problem| anyhow::anyhow!("{problem}"))
-                .with_context(|| set.shown.clone())?;
             let file = &opened.file;
+            let criteria = match criteria_for(&workspace, &set, file, None, &[]) {
+                Ok((criteria, _)) => criteria,
+                Err(problem) => {
+                    print_line(&clean_line(&format!("{}: error: {problem}", set.shown)));
+                    has_errors = true;
+                    continue;
+                }
+            };
             let found = check_expectations(file.len(), |at| file.case(at).ok(), &criteria);
             for (at, fault) in &found.faults {
                 print_line(&fault_line(&set.path, file, *at, fault, paint));
@@ -49,10 +49,11 @@ pub(super) fn check_self(
             "not known for {cases} whether a wrong agent fails: metrics that decide are not computed here"
         ));
     }
-    Ok(match all.faults.is_empty() {
-        true => Exit::Success,
-        false => Exit::Failures,
-    })
+    match (has_errors, all.faults.is_empty()) {
+        (true, _) => Exit::UsageError,
+        (false, true) => Exit::Success,
+        (false, false) => Exit::Failures,
+    }
 }
 
 /// The sets of a folder, or the set of a file.

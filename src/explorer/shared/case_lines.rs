@@ -184,7 +184,16 @@ pub struct ComparedTurn {
     /// The worst status among its deciding metrics.
     pub status: Option<Status>,
     /// What the failed metrics found in it.
-    pub reasons: Vec<Finding>,
+    pub reasons: Vec<FailureReason>,
+}
+
+/// A finding of a metric that failed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FailureReason {
+    /// The metric's name, label included.
+    pub metric: String,
+    /// The finding.
+    pub finding: Finding,
 }
 
 /// The data that lines are built from.

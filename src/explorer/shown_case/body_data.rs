@@ -1,12 +1,13 @@
 //! The data from which the lines of a case are built: expected and actual turns, states and people's verdicts.
 
-use crate::explorer::shared::case_lines::{CaseTab, Compared, ComparedTurn};
+use crate::explorer::shared::case_lines::{CaseTab, Compared, ComparedTurn, FailureReason};
 use crate::explorer::shared::case_screen::CaseScreen;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shown_case::body::turn_status;
 use evaltrail_core::diff::same_calls;
 use evaltrail_core::domain::{
-    Attempt, AttemptSummary, EndedAttempt, Finding, HumanVerdict, Invocation, Status, Trajectory,
+    Attempt, AttemptSummary, EndedAttempt, Finding, HumanVerdict, Invocation, MetricResult, Status,
+    Trajectory,
 };
 use evaltrail_core::metrics::is_declared;
 use serde_json::Value;
@@ -111,14 +112,18 @@ pub(crate) fn compared(
 }
 
 /// What the failed metrics of an attempt found in a turn, from 0.
-fn reasons(attempt: &Attempt, turn: usize) -> Vec<Finding> {
-    let failed = attempt
-        .metrics
-        .iter()
-        .filter(|metric| metric.status == Status::Failed);
-    let findings = failed.flat_map(|metric| &metric.findings);
+fn reasons(attempt: &Attempt, turn: usize) -> Vec<FailureReason> {
     let is_here = |finding: &&Finding| finding.turn.is_none_or(|at| at as usize == turn + 1);
-    findings.filter(is_here).cloned().collect()
+    let mut reasons = Vec::new();
+    let is_failed = |metric: &&MetricResult| metric.status == Status::Failed;
+    for metric in attempt.metrics.iter().filter(is_failed) {
+        let findings = metric.findings.iter().filter(is_here);
+        reasons.extend(findings.map(|finding| FailureReason {
+            metric: metric.metric.clone(),
+            finding: finding.clone(),
+        }));
+    }
+    reasons
 }
 
 /// Verdicts given by people on an attempt.

@@ -94,6 +94,7 @@ fn add_turn(out: &mut ComparisonLines, turn: &ComparedTurn, has_run: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::explorer::shared::case_lines::FailureReason;
     use evaltrail_core::diff::AcceptablePart;
     use evaltrail_core::domain::{Content, Finding, FindingRule, Invocation, ToolCall, Trajectory};
 
@@ -136,7 +137,7 @@ mod tests {
                 ..one
             })
         };
-        let compared = |reasons: Vec<Finding>| Compared {
+        let compared = |reasons: Vec<FailureReason>| Compared {
             has_run: true,
             turns: vec![ComparedTurn {
                 expected: with_call("water", "It got water."),
@@ -146,11 +147,14 @@ mod tests {
             }],
             ..Compared::default()
         };
-        let first = |reasons: Vec<Finding>| {
+        let first = |reasons: Vec<FailureReason>| {
             let body = compare(&compared(reasons), BodyView::comparison(120), true);
             body.pieces[body.first_piece(0).unwrap()].piece.clone()
         };
-        let response = Finding::new(FindingRule::ResponseDiffers);
+        let response = FailureReason {
+            metric: "response_match_score".into(),
+            finding: Finding::new(FindingRule::ResponseDiffers),
+        };
         assert_eq!(first(vec![response]), AcceptablePart::Response);
         assert_eq!(first(Vec::new()), AcceptablePart::Calls);
     }
