@@ -76,6 +76,7 @@ fn finished_run(cases: usize, fails: usize) -> RunState {
         agent: AgentSpec::Saved,
         agent_name: String::new(),
         agent_jobs: None,
+        agent_files: None,
         file_cases: None,
         app_dir: None,
         criteria: default_criteria(),

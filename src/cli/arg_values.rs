@@ -14,6 +14,28 @@ pub(super) enum FailOn {
     Removed,
 }
 
+/// What fails a run.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RunFailOn {
+    /// A case broke since the baseline, or the pass rate of all cases fell significantly
+    Broke,
+    /// A case that passed in the baseline is removed
+    Removed,
+    /// Cases fail for a cause that no earlier run had, or that came back
+    NewCause,
+}
+
+impl RunFailOn {
+    /// The difference to the baseline that is meant, if it is one.
+    pub(super) fn difference(self) -> Option<FailOn> {
+        match self {
+            RunFailOn::Broke => Some(FailOn::Broke),
+            RunFailOn::Removed => Some(FailOn::Removed),
+            RunFailOn::NewCause => None,
+        }
+    }
+}
+
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ColorWhen {
     Auto,

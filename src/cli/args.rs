@@ -1,6 +1,6 @@
 //! The arguments of the command line.
 
-pub(super) use super::arg_values::{ColorWhen, FailOn, ReportTo, RuleArgs};
+pub(super) use super::arg_values::{ColorWhen, FailOn, ReportTo, RuleArgs, RunFailOn};
 pub(super) use super::run_args::{CaseArgs, MergeArgs, RunArgs, ScoreArgs};
 
 use clap::Parser;

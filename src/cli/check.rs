@@ -66,11 +66,12 @@ impl CliCommand for CheckArgs {
 pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
     let paint = paint(ColorWhen::Auto);
     let mut files = Vec::new();
-    let mut unreadable = 0;
+    let (mut unreadable, mut sets_read) = (0, 0);
     for path in &args.paths {
         match files_of(path, &args.columns) {
-            Ok((found, names)) => {
+            Ok((found, of_sets, names)) => {
                 let names = Arc::new(names);
+                sets_read += of_sets;
                 files.extend(found.into_iter().map(|set| (set, names.clone())));
             }
             Err(error) => {
@@ -93,8 +94,9 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
     let [errors, refused, warnings] = counts;
     let errors = errors + unreadable;
     print_line(&format!(
-        "{} checked: {}, {} refused by ADK, {}",
+        "{} checked{}: {}, {} refused by ADK, {}",
         counted(files.len(), "file"),
+        of_which_sets(sets_read, files.len()),
         counted(errors, "error"),
         refused,
         counted(warnings, "warning")
@@ -105,6 +107,14 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
         false => Exit::Success,
     };
     Ok(if wrong { Exit::UsageError } else { of_cases })
+}
+
+/// How many of the files are eval sets; empty if all are.
+fn of_which_sets(sets: usize, files: usize) -> String {
+    match sets == files {
+        true => String::new(),
+        false => format!(" ({})", counted(sets, "eval set")),
+    }
 }
 
 /// The maximum number of errors of a file whose lines are shown.
@@ -204,7 +214,10 @@ impl DefinedNames {
 
 /// The files to check: a file with any name and those beside it, or the eval sets, tests and configs of a folder.
 /// With the names that their workspace defines.
-fn files_of(path: &Path, columns: &ColumnMap) -> anyhow::Result<(Vec<SetPath>, DefinedNames)> {
+fn files_of(
+    path: &Path,
+    columns: &ColumnMap,
+) -> anyhow::Result<(Vec<SetPath>, usize, DefinedNames)> {
     let workspace = Workspace::open_with(path, columns)?;
     if let Some(words) = adk_results_text(&workspace) {
         print_note(&words);
@@ -217,9 +230,10 @@ fn files_of(path: &Path, columns: &ColumnMap) -> anyhow::Result<(Vec<SetPath>, D
             ..workspace.set_path(path)
         };
         let files = [set].into_iter().chain(sidecar_files(path).map(other));
-        return Ok((files.collect(), names));
+        return Ok((files.collect(), 1, names));
     }
     let mut files = workspace.sets.clone();
+    let of_sets = files.len();
     let mut folders: Vec<PathBuf> = files
         .iter()
         .filter_map(|file| file.path.parent().map(Path::to_path_buf))
@@ -237,7 +251,7 @@ fn files_of(path: &Path, columns: &ColumnMap) -> anyhow::Result<(Vec<SetPath>, D
     files.extend(sidecars);
     files.sort_by(|a, b| a.path.cmp(&b.path));
     files.dedup_by(|a, b| a.path == b.path);
-    Ok((files, names))
+    Ok((files, of_sets, names))
 }
 
 /// The files of criteria of ADK.

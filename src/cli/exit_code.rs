@@ -1,7 +1,7 @@
 //! The exit code of a run: what counts as a failure, and what is tolerated.
 
 use super::Exit;
-use super::args::{CaseArgs, FailOn};
+use super::args::{CaseArgs, FailOn, RunFailOn};
 use super::output::print_note;
 use evaltrail_core::domain::{Gate, RunState};
 use evaltrail_engine::store::{BASELINE_FILE, Baseline, read_baseline};
@@ -35,7 +35,7 @@ pub(super) fn baseline(
     turn: Option<u32>,
     workspace: &Workspace,
 ) -> anyhow::Result<Option<Baseline>> {
-    let is_needed = !cases.fail_on.is_empty();
+    let is_needed = needs_baseline(&cases.fail_on);
     if turn.is_some() {
         if is_needed {
             anyhow::bail!("--fail-on: a run of one turn cannot be compared with the baseline");
@@ -53,6 +53,11 @@ pub(super) fn baseline(
         }
         (found, _) => Ok(found?),
     }
+}
+
+/// Whether some of what `--fail-on` names is a difference to the baseline.
+fn needs_baseline(fail_on: &[RunFailOn]) -> bool {
+    fail_on.iter().any(|what| what.difference().is_some())
 }
 
 /// The message for a workspace without a baseline.

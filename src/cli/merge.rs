@@ -120,7 +120,12 @@ fn print_merged(
 ) -> Option<anyhow::Error> {
     if args.json {
         let mut out = json_output();
-        let written = write_json_report(state, JsonLayout::Indented, &mut out);
+        let written = write_json_report(
+            state,
+            EarlierRuns::default(),
+            JsonLayout::Indented,
+            &mut out,
+        );
         let written = written.and_then(|()| out.end());
         return written.or_else(without_reader).context("--json").err();
     }
@@ -140,6 +145,6 @@ fn print_merged(
         rerun: &(command + other),
         resume: None,
     };
-    print_line(&run_summary(state, style, commands));
+    print_line(&run_summary(state, None, style, commands));
     None
 }

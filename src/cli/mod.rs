@@ -13,6 +13,7 @@ mod capture_args;
 mod capture_best;
 mod capture_file;
 mod capture_sources;
+mod causes;
 mod check;
 mod check_self;
 mod compare;
@@ -89,6 +90,7 @@ static SUBCOMMANDS: &[CommandRow] = &[
     CommandRow::new::<convert::ConvertArgs>(),
     CommandRow::new::<runs::RunsArgs>(),
     CommandRow::new::<compare::CompareArgs>(),
+    CommandRow::new::<causes::CausesArgs>(),
     CommandRow::new::<run_args::MergeArgs>(),
     CommandRow::new::<export::ExportArgs>(),
     CommandRow::new::<export::OpenArgs>(),

@@ -1,8 +1,9 @@
 //! `evaltrail run` and `evaltrail score`: a run from its preparation to the exit code.
 
-use super::args::{CaseArgs, RunArgs, ScoreArgs};
+use super::args::{CaseArgs, FailOn, RunArgs, RunFailOn, ScoreArgs};
 use super::exit_code::{
-    AllowedFailures, baseline, exit_of, failures_by_gate, is_counted_change, metrics_without_value,
+    AllowedFailures, baseline, counted_failures, exit_of, failures_by_gate, is_counted_change,
+    metrics_without_value,
 };
 use super::find_run::find_run;
 use super::live_run::{RunOutput, run_to_completion};
@@ -12,14 +13,14 @@ use super::paths::workspace_argument;
 use super::push::{ShardClaim, claim_shard, join_queue, merged_runs};
 use super::rerun::{case_paths, rerun_command, resume_command};
 use super::run_request::{of_shard, opened, options, request};
-use super::run_results::{check_report_files, record_answers, write_results};
+use super::run_results::{Earlier, check_report_files, record_answers, write_results};
 use super::select::only_planned_in;
 use super::uploader::{PeerRuns, Uploader};
 use super::{Exit, trust};
 use evaltrail_core::domain::{Gate, RunOptions, RunState, clean_line, counted};
 use evaltrail_engine::history::{Resume, ResumedRun, unfinished};
 use evaltrail_engine::process::Runtimes;
-use evaltrail_engine::report::{NextCommands, resume_of_plan};
+use evaltrail_engine::report::{CauseStates, NextCommands, has_new_causes, resume_of_plan};
 use evaltrail_engine::runner::{self, BaselineChange, PreparedRun, Request, Selection};
 use evaltrail_engine::workspace::Workspace;
 use std::collections::BTreeMap;
@@ -202,12 +203,29 @@ fn execute_run(
     let change = baseline
         .as_ref()
         .map(|baseline| runner::compared_with(baseline, &state, &rule, &workspace.root));
-    let all_written = write_ended(cases, &how, (&state, workspace), change.as_ref(), &run_id)?;
+    let causes = runner::case_trends_up_to(workspace, &state);
+    let earlier = Earlier {
+        change: change.as_ref(),
+        causes: causes.as_ref().and_then(CauseStates::new),
+    };
+    let has_news = match &causes {
+        Some(causes) => has_new_causes(causes),
+        // It is not known of any failure whether there was one like it.
+        None => counted_failures(&state) > 0,
+    };
+    let all_written = write_ended(cases, &how, (&state, workspace), earlier, &run_id)?;
     if how.record_tools {
         record_answers(&state, workspace)?;
     }
     // By the results as they are: what is replaced in texts is no change of a case.
-    let exit = conclude(cases, &state, workspace, change, interrupted, bad_input);
+    let exit = conclude(
+        cases,
+        (&state, workspace),
+        change,
+        has_news,
+        interrupted,
+        bad_input,
+    );
     match exit {
         Exit::Success | Exit::Failures if !all_written || !all_uploaded => Ok(Exit::UsageError),
         exit => Ok(exit),
@@ -219,7 +237,7 @@ fn write_ended(
     cases: &CaseArgs,
     how: &RunMode,
     ended: (&RunState, &Workspace),
-    change: Option<&BaselineChange>,
+    earlier: Earlier<'_>,
     run_id: &str,
 ) -> anyhow::Result<bool> {
     let rerun = rerun_command(cases, how.run, run_id);
@@ -229,7 +247,7 @@ fn write_ended(
         rerun: &rerun,
         resume: resume.as_deref(),
     };
-    write_results(cases, how.record.as_deref(), ended, change, next)
+    write_results(cases, how.record.as_deref(), ended, earlier, next)
 }
 
 /// Runs what was prepared. Returns the state at the end, and whether the run was interrupted.
@@ -258,12 +276,25 @@ fn run_prepared(
     Ok(ended)
 }
 
+/// Whether something changed that `--fail-on` names. `has_news`: there is a new cause of failures, or one that came back.
+fn has_counted_change(
+    fail_on: &[RunFailOn],
+    change: Option<&BaselineChange>,
+    has_news: bool,
+) -> bool {
+    let differences: Vec<FailOn> = fail_on.iter().filter_map(|one| one.difference()).collect();
+    let is_changed = |change: &BaselineChange| {
+        is_counted_change(&differences, change.broke, change.fell, change.removed)
+    };
+    change.is_some_and(is_changed) || (has_news && fail_on.contains(&RunFailOn::NewCause))
+}
+
 /// Prints how a run compares with the baseline, removes old runs, and returns the exit code.
 fn conclude(
     cases: &CaseArgs,
-    state: &RunState,
-    workspace: &Workspace,
+    (state, workspace): (&RunState, &Workspace),
     change: Option<BaselineChange>,
+    has_news: bool,
     interrupted: bool,
     bad_input: bool,
 ) -> Exit {
@@ -276,9 +307,8 @@ fn conclude(
     }
     let tolerated = AllowedFailures {
         failures: cases.max_failures,
-        changed: change.filter(|_| !cases.fail_on.is_empty()).map(|change| {
-            is_counted_change(&cases.fail_on, change.broke, change.fell, change.removed)
-        }),
+        changed: (!cases.fail_on.is_empty())
+            .then(|| has_counted_change(&cases.fail_on, change.as_ref(), has_news)),
     };
     if let Some(allowed) = cases.max_failures {
         let failed = failures_by_gate(state);

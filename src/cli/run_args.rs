@@ -1,6 +1,6 @@
 //! The arguments of `run` and `score`, and of what follows them.
 
-use super::arg_values::{ColorWhen, FailOn, ReportTo, RuleArgs, parse_report, report_help};
+use super::arg_values::{ColorWhen, ReportTo, RuleArgs, RunFailOn, parse_report, report_help};
 use super::output::{is_output_redirected, paint};
 use clap::Args;
 use evaltrail_core::domain::{Gate, StubMode, ToolFault};
@@ -111,7 +111,7 @@ pub(super) struct CaseArgs {
         value_name = "WHAT,...",
         value_delimiter = ',',
         conflicts_with = "max_failures", help_heading = RESULT)]
-    pub(super) fail_on: Vec<FailOn>,
+    pub(super) fail_on: Vec<RunFailOn>,
     /// Exit with 0 if at most N attempts did not pass
     #[arg(long, value_name = "N", help_heading = RESULT, hide_short_help = true)]
     pub(super) max_failures: Option<usize>,

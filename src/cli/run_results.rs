@@ -10,7 +10,9 @@ use evaltrail_core::domain::RunState;
 use evaltrail_core::formats::json::JsonLayout;
 use evaltrail_core::formats::recording::recording_line;
 use evaltrail_engine::history::RunTrends;
-use evaltrail_engine::report::{EarlierRuns, NextCommands, run_summary, write_json_report};
+use evaltrail_engine::report::{
+    BaselineText, CauseStates, EarlierRuns, NextCommands, run_summary, write_json_report,
+};
 use evaltrail_engine::runner::{self, BaselineChange};
 use evaltrail_engine::workspace::Workspace;
 use std::path::Path;
@@ -25,12 +27,21 @@ pub(super) fn check_report_files(args: &CaseArgs, record: Option<&Path>) -> anyh
     Ok(())
 }
 
+/// How a run compares with earlier ones.
+#[derive(Clone, Copy)]
+pub(super) struct Earlier<'a> {
+    /// The differences to the baseline.
+    pub(super) change: Option<&'a BaselineChange>,
+    /// What became of the causes of failures.
+    pub(super) causes: Option<CauseStates<'a>>,
+}
+
 /// Prints the results and writes the reports, without secrets if that is requested. Returns whether all were written.
 pub(super) fn write_results(
     cases: &CaseArgs,
     record: Option<&Path>,
     (state, workspace): (&RunState, &Workspace),
-    change: Option<&BaselineChange>,
+    Earlier { change, causes }: Earlier<'_>,
     next: NextCommands<'_>,
 ) -> anyhow::Result<bool> {
     let redacted = match cases
@@ -41,7 +52,7 @@ pub(super) fn write_results(
         Ok(redacted) => redacted,
         Err(error) => {
             print_error(&anyhow::anyhow!("--redact: {error}; no report was written"));
-            let summary = run_summary(state, cases.style(), next);
+            let summary = run_summary(state, None, cases.style(), next);
             print_line(&runner::redacted_text(workspace, &state.plan, &summary));
             return Ok(false);
         }
@@ -52,17 +63,25 @@ pub(super) fn write_results(
         Some(_) => runner::redacted_text(workspace, &state.plan, &change.words),
     });
     // What is replaced in a run stands in its earlier runs as well, so that a redacted report has none of them.
-    let trends = match redacted {
-        None => trends_for_reports(&cases.report, workspace, state),
-        Some(_) => None,
+    let is_redacted = redacted.is_some();
+    let trends = match is_redacted {
+        false => trends_for_reports(&cases.report, workspace, state),
+        true => None,
     };
     let earlier = EarlierRuns {
         trends: trends.as_ref(),
-        baseline: compared.as_deref(),
+        causes: causes.filter(|_| !is_redacted),
+        baseline: compared
+            .as_deref()
+            .zip(change)
+            .map(|(words, change)| BaselineText {
+                words,
+                broke: &change.broke_cases,
+            }),
     };
     let all_written = finish(cases, record, shown, earlier, next)?;
     if cases.github {
-        github::write(shown, &state.plan, &workspace.root, cases.json);
+        github::write((shown, earlier), &state.plan, &workspace.root, cases.json);
     }
     Ok(all_written)
 }
@@ -73,7 +92,7 @@ pub(super) fn trends_for_reports(
     workspace: &Workspace,
     state: &RunState,
 ) -> Option<RunTrends> {
-    let is_shown = |to: &ReportTo| to.format.write_with_earlier_runs.is_some();
+    let is_shown = |to: &ReportTo| to.format.has_trends;
     let is_any = reports.iter().any(is_shown);
     is_any.then(|| runner::trends_of_run(workspace, &state.plan))
 }
@@ -104,13 +123,13 @@ fn finish(
     }
     if args.json {
         let mut out = json_output();
-        let written = write_json_report(state, JsonLayout::Indented, &mut out);
+        let written = write_json_report(state, earlier, JsonLayout::Indented, &mut out);
         let written = written.and_then(|()| out.end());
         failed.extend(written.or_else(without_reader).context("--json").err());
     } else if !state.unavailable.is_empty() && state.totals.ended() == 0 {
         // The errors of the agents are all that is to be said.
     } else {
-        print_line(&run_summary(state, args.style(), next));
+        print_line(&run_summary(state, earlier.causes, args.style(), next));
     }
     failed.iter().for_each(print_error);
     Ok(failed.is_empty())

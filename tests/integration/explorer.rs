@@ -97,6 +97,7 @@ fn run_state(model: &Model, cases: usize) -> RunState {
         },
         agent_name: "garden".into(),
         agent_jobs: None,
+        agent_files: None,
         file_cases: None,
         app_dir: None,
         criteria: vec![],

@@ -152,6 +152,7 @@ fn plan(model: &Model) -> RunPlan {
             },
             agent_name: app,
             agent_jobs: None,
+            agent_files: None,
             file_cases: None,
             app_dir: None,
             criteria: criteria_for(workspace(), &view.path, file, None, &[])
@@ -1262,6 +1263,7 @@ fn history(model: &Model) -> History {
         cases: plan.cases.iter().filter(|case| case.set == at).count(),
         is_whole: Some(true),
         agent: "replay garden.jsonl".into(),
+        agent_files: None,
         criteria: vec!["tool_trajectory_avg_score 1".into()],
         criteria_id: 1,
         scoring: Default::default(),
@@ -1278,6 +1280,7 @@ fn history(model: &Model) -> History {
         by_evaltrail: false,
         copied_run: None,
         results: SetResults::default(),
+        cases: 1,
         criteria_id: 2,
     };
     let run_summary =

@@ -20,6 +20,7 @@ mod authoring;
 mod bigquery;
 mod bucket_attacks;
 mod buckets;
+mod causes;
 mod check_self;
 mod clocks;
 mod command_texts;

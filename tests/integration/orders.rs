@@ -284,6 +284,7 @@ impl World {
                 agent: AgentSpec::Saved,
                 agent_name: "a".into(),
                 agent_jobs: None,
+                agent_files: None,
                 file_cases: None,
                 app_dir: None,
                 criteria: vec![],

@@ -268,7 +268,7 @@ use super::format::{BASE, ReportFormat};
 
 /// A sample.
 pub(super) const REPORT: ReportFormat =
-    ReportFormat { name: "sample", write: |_, out| writeln!(out, "sample"), ..BASE };
+    ReportFormat { name: "sample", write: |_, _, out| writeln!(out, "sample"), ..BASE };
 "#;
 
 const LIBRARY: &str = "//! A sample.

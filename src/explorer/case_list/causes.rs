@@ -3,7 +3,7 @@
 use crate::explorer::shared::case_list::Narrowing;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::model::Model;
-use evaltrail_core::analysis::{FailureGroup, FailureGroups, group_failures};
+use evaltrail_core::analysis::{CauseTrend, FailureGroup, FailureGroups, group_failures};
 use evaltrail_core::domain::{Cause, causes_of_worst_attempt};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
@@ -33,28 +33,79 @@ fn failures(model: &Model, cases: &[CaseRef]) -> (Vec<CaseRef>, FailureGroups) {
     (failed.into_iter().map(|(case, _)| case).collect(), found)
 }
 
-/// The outermost groups of the failures among these cases, the largest first; those alone come last.
-pub(crate) fn cause_groups(model: &Model, cases: &[CaseRef]) -> Vec<CauseGroup> {
-    let (failed, found) = failures(model, cases);
-    groups(&failed, found.groups, found.alone)
+/// What became of the cause of a group over the runs; `None` if that is not known, or if all groups would be new.
+pub(crate) fn cause_trend<'a>(model: &'a Model, what: &Narrowing) -> Option<&'a CauseTrend> {
+    match what {
+        Narrowing::Cause(cause) if model.trends.runs.len() > 1 => model.trends.causes.get(cause),
+        _ => None,
+    }
 }
 
-/// The most specific groups of the failures among these cases, the largest first; those alone come last.
+/// The first cause of a failure that is new or came back. A failure that shares it with no other one is a group of its own, so that it
+/// is not lost among those that are known.
+fn news_of(model: &Model, case: CaseRef) -> Option<Cause> {
+    let causes = causes_of_worst_attempt(&model.view.outcomes.get(case)?.attempts)?;
+    let is_news = |cause: &&Cause| {
+        let trend = cause_trend(model, &Narrowing::Cause((*cause).clone()));
+        trend.is_some_and(|trend| trend.state().is_news())
+    };
+    causes.iter().find(is_news).cloned()
+}
+
+/// Whether the cause of a group, or of one nested in it, is new or came back.
+fn has_news(model: &Model, group: &CauseGroup) -> bool {
+    let is_news = |group: &CauseGroup| {
+        let trend = cause_trend(model, &group.what);
+        trend.is_some_and(|trend| trend.state().is_news())
+    };
+    is_news(group) || group.nested.iter().any(is_news)
+}
+
+/// The outermost groups of the failures among these cases: those that are new or came back, then the others, the largest first; those
+/// alone come last.
+pub(crate) fn cause_groups(model: &Model, cases: &[CaseRef]) -> Vec<CauseGroup> {
+    let (failed, found) = failures(model, cases);
+    groups(model, &failed, found.groups, found.alone)
+}
+
+/// The most specific groups of the failures among these cases, in the same order.
 pub(crate) fn by_cause(model: &Model, cases: &[CaseRef]) -> Vec<(Narrowing, Vec<CaseRef>)> {
     let (failed, found) = failures(model, cases);
-    let specific = groups(&failed, found.specific(), found.alone);
+    let specific = groups(model, &failed, found.specific(), found.alone);
     specific
         .into_iter()
         .map(|group| (group.what, group.cases))
         .collect()
 }
 
-fn groups(failed: &[CaseRef], groups: Vec<FailureGroup>, alone: Vec<usize>) -> Vec<CauseGroup> {
-    let alone = group_of(failed, Narrowing::Alone, alone);
+fn groups(
+    model: &Model,
+    failed: &[CaseRef],
+    groups: Vec<FailureGroup>,
+    alone: Vec<usize>,
+) -> Vec<CauseGroup> {
+    let mut others = Vec::new();
+    let mut news: Vec<FailureGroup> = Vec::new();
+    for at in alone {
+        match news_of(model, failed[at]) {
+            Some(cause) => news.push(FailureGroup {
+                cause,
+                members: vec![at],
+                nested: Vec::new(),
+            }),
+            None => others.push(at),
+        }
+    }
+    let alone = group_of(failed, Narrowing::Alone, others);
     let mut groups: Vec<CauseGroup> = groups
         .into_iter()
+        .chain(news)
         .map(|one| cause_group(failed, one))
         .collect();
+    groups.sort_by_key(|group| !has_news(model, group));
+    for group in &mut groups {
+        group.nested.sort_by_key(|one| !has_news(model, one));
+    }
     groups.extend((!alone.cases.is_empty()).then_some(alone));
     groups
 }

@@ -1,15 +1,16 @@
 //! The outcomes of a case over the past runs: since when it fails, and a sparkline.
 
+use crate::explorer::case_list::causes::cause_trend;
+use crate::explorer::shared::case_list::Narrowing;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
-use evaltrail_core::analysis::{CasePoint, block, failing_since};
+use evaltrail_core::analysis::{CasePoint, CauseState, block, failing_since};
 use evaltrail_core::domain::Status;
 use evaltrail_engine::history::RunSummary;
 use ratatui::buffer::Buffer;
 use ratatui::style::Style;
-use std::path::Path;
 
 /// Between the results of runs with other criteria.
 pub(crate) const OTHER_CRITERIA: char = '│';
@@ -71,7 +72,7 @@ pub(crate) fn since_text(model: &Model, case: CaseRef) -> Option<String> {
         format!(", {} runs", since.runs)
     };
     let passed = named(model, last_passed) + &since.last_passed.map(rate_text).unwrap_or_default();
-    let mut changed = changes(last_passed, first, &model.view.sets[case.set].path.path);
+    let mut changed = last_passed.changes_until(first, &model.view.sets[case.set].path.path);
     if since.was_edited() {
         changed.insert(0, "the case");
     }
@@ -99,6 +100,31 @@ fn rate_text(point: CasePoint) -> String {
     }
 }
 
+/// What became of a cause over the runs: since when it is there, and what changed then. `None` if that is not known.
+pub(crate) fn cause_text(model: &Model, what: &Narrowing) -> Option<String> {
+    let trend = cause_trend(model, what)?;
+    let run = |at: usize| &model.trends.runs[at];
+    let since = named(model, run(trend.since));
+    let (seen, all) = (trend.seen.len(), model.trends.runs.len());
+    let words = match (trend.state(), trend.gone_before) {
+        (CauseState::New, _) => format!("new: first seen in {since}"),
+        (CauseState::Back, Some(gone)) => {
+            let gone = named(model, run(gone));
+            format!("back: again since {since}, was gone since {gone}")
+        }
+        (CauseState::Gone, _) => return None,
+        _ => format!("seen in {seen} of {all} runs, since {since}"),
+    };
+    let changed = trend.last_without.map(|before| {
+        let changed = run(before).all_changes_until(run(trend.since));
+        match changed.is_empty() {
+            true => String::new(),
+            false => format!("; changed then: {}", changed.join(", ")),
+        }
+    });
+    Some(words + &changed.unwrap_or_default())
+}
+
 /// A run by its id, its time and the commit of the workspace then.
 fn named(model: &Model, run: &RunSummary) -> String {
     let commit = run
@@ -116,22 +142,6 @@ fn named(model: &Model, run: &RunSummary) -> String {
 /// The beginning of an id.
 pub(crate) fn short(id: &str) -> String {
     id.chars().take(ID_SHOWN).collect()
-}
-
-/// What differs between two runs for a set, beside the results and the commit, as far as it is known of both.
-pub(crate) fn changes(before: &RunSummary, after: &RunSummary, set: &Path) -> Vec<&'static str> {
-    let both = before.set(set).zip(after.set(set));
-    [
-        (
-            "the agent or how its tools are answered",
-            both.is_some_and(|(a, b)| a.agent != b.agent),
-        ),
-        ("the criteria", before.has_other_criteria(after, set)),
-        ("the judge", both.is_some() && before.judge != after.judge),
-    ]
-    .into_iter()
-    .filter_map(|(words, differs)| differs.then_some(words))
-    .collect()
 }
 
 /// Draws the latest outcomes of a case: for each run the share of attempts that passed as a block, or the sign of an

@@ -1,8 +1,9 @@
 //! Failures by cause: a row for each group of failures that share one, and below it a row for each nested group.
 //! Choosing a row lists its cases.
 
-use crate::explorer::case_list::causes::CauseGroup;
+use crate::explorer::case_list::causes::{CauseGroup, cause_trend};
 use crate::explorer::case_list::listing::{groups_here, narrow};
+use crate::explorer::case_list::trend::cause_text;
 use crate::explorer::shared::case_list::{NarrowedTo, Narrowing, Pane};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::dialog;
@@ -14,6 +15,7 @@ use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::shared::ticket::Ticket;
 use crate::explorer::widgets::picker::{Picker, PickerNote, pick_with_note};
 use crate::explorer::widgets::text::{put, put_right};
+use evaltrail_core::analysis::CauseTrend;
 use evaltrail_core::domain::{EndedAttempt, Status, clean_line};
 use evaltrail_core::metrics::{WhatIf, common_relaxation};
 use ratatui::buffer::Buffer;
@@ -245,7 +247,7 @@ impl CauseList {
         let shared = || {
             self.groups
                 .iter()
-                .filter(|group| group.what != Narrowing::Alone)
+                .filter(|group| group.what != Narrowing::Alone && group.cases.len() > 1)
         };
         let cases: usize = shared()
             .filter(|group| group.within.is_none())
@@ -262,27 +264,39 @@ impl CauseList {
         }
     }
 
-    /// About the group under the cursor: what would make all of it pass, and the key that shows its parts.
-    fn note(&self) -> Option<String> {
-        let at = self.picker.chosen()?;
-        let group = &self.groups[at];
-        let change = match &group.relaxed {
-            Relaxed::Searching => "looking for the smallest change of the criteria".into(),
-            Relaxed::NotSearched => String::new(),
-            Relaxed::Found(None) => "no small change of the criteria makes all of them pass".into(),
-            Relaxed::Found(Some(words)) => format!("all would pass with {}", clean_line(words)),
+    /// What became of the cause under the cursor over the runs, and what would make all of its cases pass.
+    fn note(&self, model: &Model) -> Option<String> {
+        let group = &self.groups[self.picker.chosen()?];
+        let parts = [cause_text(model, &group.what), self.change_text()];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join("  ·  "))
+    }
+
+    /// What would make all of the group under the cursor pass.
+    fn change_text(&self) -> Option<String> {
+        match &self.groups[self.picker.chosen()?].relaxed {
+            Relaxed::Searching => Some("looking for the smallest change of the criteria".into()),
+            Relaxed::NotSearched => None,
+            Relaxed::Found(None) => {
+                Some("no small change of the criteria makes all of them pass".into())
+            }
+            Relaxed::Found(Some(words)) => {
+                Some(format!("all would pass with {}", clean_line(words)))
+            }
+        }
+    }
+
+    /// The keys, with the one that hides or shows the nested groups of the group under the cursor.
+    fn keys(&self) -> String {
+        let nested = self.picker.chosen().map(|at| (at, self.groups[at].nested));
+        let fold = match nested {
+            None | Some((_, 0)) => String::new(),
+            Some((at, nested)) if self.folded.contains(&at) => {
+                format!("   tab unfold ({nested})")
+            }
+            Some(_) => "   tab fold".into(),
         };
-        let fold = match (group.nested, self.folded.contains(&at)) {
-            (0, _) => String::new(),
-            (nested, true) => format!("tab unfold ({nested})"),
-            (_, false) => "tab fold".into(),
-        };
-        let choose = "enter list its cases".to_string();
-        let parts: Vec<String> = [change, choose, fold]
-            .into_iter()
-            .filter(|part| !part.is_empty())
-            .collect();
-        Some(parts.join("  ·  "))
+        format!("type to filter   enter list its cases{fold}   esc close")
     }
 }
 
@@ -326,7 +340,7 @@ impl Dialog for CauseList {
 
     fn draw(
         &self,
-        _: &Model,
+        model: &Model,
         areas: &Layout,
         theme: &Theme,
         buffer: &mut Buffer,
@@ -360,6 +374,11 @@ impl Dialog for CauseList {
             };
             put(buffer, x + 1, area.y, 2, sign, faint);
             x += sign.chars().count() as u16;
+            let trend = cause_trend(model, &self.groups[*at].what);
+            if let Some(state) = trend.map(CauseTrend::state).filter(|state| state.is_news()) {
+                let look = theme.within(style, theme.style(Role::Note));
+                x += put(buffer, x + 1, area.y, 6, state.name(), look) + 1;
+            }
             put(
                 buffer,
                 x + 1,
@@ -369,13 +388,14 @@ impl Dialog for CauseList {
                 style,
             );
         };
-        let note = self.note();
+        let (note, keys) = (self.note(model), self.keys());
         let title = self.headline();
         Some(pick_with_note(
             &self.picker,
             &title,
             PickerNote {
                 note: note.as_deref(),
+                keys: Some(&keys),
                 ..PickerNote::default()
             },
             areas,

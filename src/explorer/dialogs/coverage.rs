@@ -310,6 +310,7 @@ impl Dialog for CoverageList {
             false => 0,
         };
         let beside = PickerNote {
+            keys: None,
             note: note.as_deref(),
             beside: self.columns_with(true).width() + after_name + 2,
         };

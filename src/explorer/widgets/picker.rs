@@ -138,7 +138,12 @@ pub(crate) struct PickerNote<'a> {
     pub(crate) note: Option<&'a str>,
     /// The columns beside the text of an item.
     pub(crate) beside: u16,
+    /// What is shown in the empty text field instead of the keys of every list.
+    pub(crate) keys: Option<&'a str>,
 }
+
+/// What an empty text field shows: the keys of a list.
+const KEYS: &str = "type to filter   enter choose   esc close";
 
 /// The width of a list: as wide as its longest text needs, and not narrower than others.
 fn width_for<T>(picker: &Picker<T>, beside: u16) -> u16 {
@@ -176,6 +181,18 @@ pub(crate) fn pick_with_note<T>(
     );
     let (width, style) = (inner.width.saturating_sub(4), theme.style(Role::Text));
     let cursor = text_field(&picker.input, inner.x + 3, inner.y, width, style, buffer);
+    if picker.input.value().is_empty() {
+        let keys = beside.keys.unwrap_or(KEYS);
+        let faint = theme.style(Role::Faint);
+        put(
+            buffer,
+            inner.x + 4,
+            inner.y,
+            width.saturating_sub(1),
+            keys,
+            faint,
+        );
+    }
     let rows = usize::from(inner.height.saturating_sub(1));
     let first = picker.cursor.saturating_sub(rows.saturating_sub(1));
     for (at, item) in picker.found.iter().enumerate().skip(first).take(rows) {

@@ -4,6 +4,7 @@
 //! causes of each failure ──group──▶ groups of failures that share one, and the failures alone
 //! two runs ───────────────compare──▶ what became of each case, each metric, and whether it is more than noise
 //! several attempts ───────repeats──▶ pass rate with an interval, pass@k and pass^k, flaky cases
+//! causes over the runs ───cause_history─▶ which are new, came back, go on, or are gone
 //! outcomes of a case ─────trends───▶ since which run it does not pass
 //! cases and attempts ─────coverage─▶ which tools are expected and called, with which arguments
 //! cases and criteria ────expectation_check─▶ cases that cannot be passed, that are too weak, and that contradict each other
@@ -11,6 +12,7 @@
 //! gaps of the coverage ─generation─▶ plans of new cases, prompts for a model, checks of its replies
 //! ```
 
+mod cause_history;
 mod compare;
 mod coverage;
 mod evidence;
@@ -27,6 +29,10 @@ mod stratified;
 mod sum_of_counts;
 mod trends;
 
+pub use cause_history::{
+    CauseCount, CauseHistory, CauseHistoryBuilder, CauseState, CauseTrend, ObservedCase,
+    ObservedFile,
+};
 pub use compare::{
     CaseChange, ChangedCondition, ComparedCase, ComparedCounts, ComparedMetric, OutcomeTest,
     OverallChange, RateChange, RunComparison, RunConditions, RunToCompare, ScoreTest,

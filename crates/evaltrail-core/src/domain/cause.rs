@@ -207,8 +207,10 @@ fn call_text(rule: FindingRule, tool: &str, argument: Option<&str>) -> String {
         (FindingRule::CallMoved, _) => format!("{tool} is called at another position"),
         (FindingRule::ArgumentMissing, Some(path)) => format!("{tool}.{path} is missing"),
         (FindingRule::ArgumentExtra, Some(path)) => format!("{tool}.{path} is not expected"),
-        (FindingRule::ArgumentsMissing, _) => format!("{tool} has no arguments"),
-        (FindingRule::ArgumentsExtra, _) => format!("{tool} has arguments that are not expected"),
+        (FindingRule::ArgumentsMissing, _) => format!("{tool} is called without arguments"),
+        (FindingRule::ArgumentsExtra, _) => {
+            format!("{tool} is called with arguments, expected none")
+        }
         (FindingRule::ToolForbidden, _) => format!("{tool} is forbidden and called"),
         (FindingRule::SequenceForbidden, _) => format!("{tool} is called in a forbidden sequence"),
         (FindingRule::ToolCalledTooRarely, _) => format!("{tool} is called too rarely"),

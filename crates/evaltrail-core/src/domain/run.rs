@@ -143,6 +143,9 @@ pub struct PlannedSet {
     /// The maximum number of concurrent attempts, if the agent has a limit of its own.
     #[serde(default)]
     pub agent_jobs: Option<u32>,
+    /// A hash of the agent's code, settings and prompts when the run was planned, if they are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_files: Option<String>,
     /// The number of cases in the file, of which the run may have only some; `None` in older plans.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_cases: Option<usize>,

@@ -76,10 +76,10 @@ fn sentence(finding: &Finding) -> String {
         | FindingRule::ArgumentMissing
         | FindingRule::ArgumentExtra => argument_differs(finding) + &call,
         FindingRule::ArgumentsMissing => {
-            format!("{name}: no arguments object, expected one{call}")
+            format!("{name}: called without arguments, expected some{call}")
         }
         FindingRule::ArgumentsExtra => {
-            format!("{name}: an arguments object, expected none{call}")
+            format!("{name}: called with arguments, expected none{call}")
         }
         FindingRule::OrderDiffers => "same calls in another order".into(),
         FindingRule::ToolForbidden => format!("{name} is forbidden and was called"),

@@ -135,6 +135,7 @@ fn planned_set(
         },
         agent_name: app,
         agent_jobs: None,
+        agent_files: None,
         file_cases: None,
         app_dir: Some(app_dir.to_path_buf()),
         criteria,

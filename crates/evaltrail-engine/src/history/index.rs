@@ -21,7 +21,7 @@ use std::time::UNIX_EPOCH;
 use std::{fs, io};
 
 /// The version of the format of the index. An index with another version is rebuilt.
-const FORMAT: u32 = 13;
+const FORMAT: u32 = 14;
 
 /// The runs of a workspace.
 #[derive(Clone, Debug, Default)]
@@ -392,6 +392,7 @@ mod tests {
             by_evaltrail: false,
             copied_run: None,
             results: SetResults::default(),
+            cases: 1,
             criteria_id: 0,
         };
         let foreign = RunSource::Evaltrail {
@@ -442,6 +443,7 @@ mod tests {
             by_evaltrail: true,
             copied_run: copied_run.map(str::to_string),
             results: SetResults::default(),
+            cases: 1,
             criteria_id: 0,
         };
         let mut runs = vec![

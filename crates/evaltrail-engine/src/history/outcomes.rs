@@ -2,13 +2,15 @@
 //! computed again from the run if the file is missing or outdated.
 
 use crate::store::{fingerprint, read_text_file, write_whole};
-use evaltrail_core::domain::{AgentSpec, AttemptSummary, RunState, Status, stored_path};
+use evaltrail_core::domain::{
+    AgentSpec, AttemptSummary, Cause, PlannedSet, RunState, Status, stored_path,
+};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 /// The version of the format of the files. A file with another version is outdated.
-const FORMAT: u32 = 5;
+const FORMAT: u32 = 6;
 /// The maximum size of a file, in bytes.
 const MAX_BYTES: u64 = 256 << 20;
 
@@ -26,6 +28,41 @@ pub(super) struct SetOutcomes {
     pub(super) path: PathBuf,
     /// The cases with an attempt that ended. Cases with equal ids are left out, because they cannot be told apart.
     pub(super) cases: Vec<CaseOutcomeLine>,
+    /// Why they did not pass.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) causes: Vec<Cause>,
+}
+
+/// Why attempts of a file did not pass.
+#[derive(Default)]
+struct CauseTable {
+    causes: Vec<Cause>,
+    positions: HashMap<Cause, u32>,
+}
+
+impl CauseTable {
+    /// The causes of the attempts of a case, each with the number of attempts that have it.
+    fn counts<'a>(&mut self, attempts: impl Iterator<Item = &'a [Cause]>) -> Vec<(u32, u32)> {
+        let mut counts: Vec<(u32, u32)> = Vec::new();
+        for cause in attempts.flatten() {
+            let at = self.position(cause);
+            match counts.iter_mut().find(|(known, _)| *known == at) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((at, 1)),
+            }
+        }
+        counts
+    }
+
+    fn position(&mut self, cause: &Cause) -> u32 {
+        if let Some(at) = self.positions.get(cause) {
+            return *at;
+        }
+        let at = self.causes.len() as u32;
+        self.positions.insert(cause.clone(), at);
+        self.causes.push(cause.clone());
+        at
+    }
 }
 
 /// The outcome of a case. The names in the file are short, because there are many.
@@ -46,6 +83,9 @@ pub(super) struct CaseOutcomeLine {
     /// The number of attempts that were evaluated.
     #[serde(rename = "n")]
     pub(super) evaluated: u32,
+    /// The causes of its attempts, as positions among those of the file, each with the number of attempts that have it.
+    #[serde(rename = "k", default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) causes: Vec<(u32, u32)>,
 }
 
 /// The hash by which outcomes are found.
@@ -66,6 +106,8 @@ impl RunOutcomes {
     pub(super) fn of_run(state: &RunState) -> RunOutcomes {
         let mut by_set: Vec<BTreeMap<u64, Option<CaseOutcomeLine>>> =
             vec![BTreeMap::new(); state.plan.sets.len()];
+        let mut causes: Vec<CauseTable> = Vec::new();
+        causes.resize_with(state.plan.sets.len(), CauseTable::default);
         for (at, case) in state.plan.cases.iter().enumerate() {
             let tally = state.tally(at);
             let Some(status) = tally.worst else { continue };
@@ -83,25 +125,38 @@ impl RunOutcomes {
                 status,
                 passed: tally.passed as u32,
                 evaluated: tally.evaluated as u32,
+                causes: match tally.passed == tally.ended {
+                    true => Vec::new(),
+                    false => {
+                        let attempts = state.attempts_of(at);
+                        let of_attempts = attempts.iter().map(|one| &one.summary().causes[..]);
+                        causes[case.set].counts(of_attempts)
+                    }
+                },
             };
             by_set[case.set]
                 .entry(id)
                 .and_modify(|one| *one = None)
                 .or_insert(Some(line));
         }
-        let paths = state.plan.sets.iter().map(|set| set.path.clone());
-        let set = |(path, cases): (PathBuf, BTreeMap<u64, Option<CaseOutcomeLine>>)| SetOutcomes {
-            path,
+        let sets = state.plan.sets.iter().zip(by_set).zip(causes);
+        let set = |((set, cases), causes): (
+            (&PlannedSet, BTreeMap<u64, Option<CaseOutcomeLine>>),
+            CauseTable,
+        )| SetOutcomes {
+            path: set.path.clone(),
             cases: cases.into_values().flatten().collect(),
+            causes: causes.causes,
         };
         RunOutcomes {
-            sets: paths.zip(by_set).map(set).collect(),
+            sets: sets.map(set).collect(),
         }
     }
 
     /// The outcomes of a result of ADK, in which attempts with the same id are attempts of one case.
     pub(super) fn of_result(attempts: &[AttemptSummary]) -> RunOutcomes {
         let mut cases: BTreeMap<u64, CaseOutcomeLine> = BTreeMap::new();
+        let mut causes = CauseTable::default();
         for attempt in attempts {
             let (id, status) = (hash_of_id(&attempt.eval_id), attempt.status);
             let blank = CaseOutcomeLine {
@@ -110,16 +165,24 @@ impl RunOutcomes {
                 status,
                 passed: 0,
                 evaluated: 0,
+                causes: Vec::new(),
             };
             let line = cases.entry(id).or_insert(blank);
             line.status = Status::worst([line.status, status]).unwrap_or(status);
             line.passed += u32::from(status == Status::Passed);
             line.evaluated += u32::from(status.is_evaluated());
+            for (cause, count) in causes.counts(std::iter::once(&attempt.causes[..])) {
+                match line.causes.iter_mut().find(|(known, _)| *known == cause) {
+                    Some((_, known)) => *known += count,
+                    None => line.causes.push((cause, count)),
+                }
+            }
         }
         RunOutcomes {
             sets: vec![SetOutcomes {
                 path: PathBuf::new(),
                 cases: cases.into_values().collect(),
+                causes: causes.causes,
             }],
         }
     }

@@ -45,6 +45,7 @@ mod tests {
             cases: 1,
             is_whole: Some(*is_whole),
             agent: String::new(),
+            agent_files: None,
             criteria: Vec::new(),
             criteria_id: 0,
             scoring: Default::default(),

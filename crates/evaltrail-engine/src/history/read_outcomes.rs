@@ -7,6 +7,7 @@ use super::outcomes::{RunOutcomes, SetOutcomes};
 use super::read_summary::attempts_of_result;
 use super::run_summary::{RunSource, RunSummary};
 use crate::store::load_run;
+use evaltrail_core::domain::RunState;
 use rayon::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,6 +30,18 @@ impl History {
             )
         };
         runs.par_iter().copied().map(outcomes_of).collect()
+    }
+
+    /// Stores the outcomes of a run that is in memory, so that they need not be read from its journal.
+    pub fn store_outcomes(&self, state: &RunState) {
+        let is_it = |run: &&RunSummary| run.run_id == state.plan.run_id && run.is_ours();
+        let Some((run, cache)) = self.runs.iter().find(is_it).zip(self.cache.as_ref()) else {
+            return;
+        };
+        let stamp = stamp_of(&run.path, false);
+        if cache.read(&run.path, &stamp).is_none() {
+            cache.write(&run.path, &stamp, &RunOutcomes::of_run(state));
+        }
     }
 
     /// The outcomes of a run, from the cache or from the run. Errors: it cannot be read any more.

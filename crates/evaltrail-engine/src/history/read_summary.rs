@@ -11,7 +11,7 @@ use evaltrail_core::domain::{
 };
 use evaltrail_core::formats::adk::ResultFile;
 use evaltrail_core::metrics::{Aggregate, Aggregation, criterion_of};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -120,6 +120,7 @@ pub(super) fn counted(
             .file_cases
             .map(|in_file| cases >= in_file && is_complete),
         agent: set.agent_label(),
+        agent_files: set.agent_files.clone(),
         criteria: criteria_text(&set.criteria),
         criteria_id: criteria_id(&set.criteria),
         scoring: scoring_of(&set.criteria),
@@ -186,10 +187,12 @@ pub(super) fn criteria_of_result(file: &ResultFile) -> u64 {
 pub(super) fn summary_of_result(path: &Path, app_dir: &Path, file: &Arc<ResultFile>) -> RunSummary {
     let mut totals = Totals::default();
     let mut results = CollectedResults::default();
-    for attempt in &attempts_of_result(file) {
+    let attempts = attempts_of_result(file);
+    for attempt in &attempts {
         totals.add(attempt.status);
         results.add(attempt);
     }
+    let cases: HashSet<&str> = attempts.iter().map(|one| one.eval_id.as_str()).collect();
     RunSummary {
         run_id: file.id.clone(),
         path: path.to_path_buf(),
@@ -201,6 +204,7 @@ pub(super) fn summary_of_result(path: &Path, app_dir: &Path, file: &Arc<ResultFi
             by_evaltrail: file.by_evaltrail(),
             copied_run: file.copied_run(),
             results: results.finish(),
+            cases: cases.len(),
             criteria_id: criteria_of_result(file),
         },
         agent: String::new(),

@@ -74,6 +74,8 @@ pub enum RunSource {
         copied_run: Option<String>,
         /// The results.
         results: SetResults,
+        /// The number of cases with a result.
+        cases: usize,
         /// A hash of the criteria that decided, with all their options.
         criteria_id: u64,
     },
@@ -115,6 +117,8 @@ pub struct SetCount {
     pub is_whole: Option<bool>,
     /// The label of its agent.
     pub agent: String,
+    /// A hash of the files of its agent, if they are known.
+    pub agent_files: Option<String>,
     /// Its metrics with their thresholds.
     pub criteria: Vec<String>,
     /// A hash of its criteria with all their options.

@@ -1,4 +1,4 @@
-//! Whether two runs scored a set by the same criteria.
+//! Whether two runs scored a set by the same criteria, and what else was the same.
 
 use super::run_summary::{RunSource, RunSummary};
 use std::path::Path;
@@ -30,6 +30,47 @@ impl RunSummary {
         scoring(self)
             .zip(scoring(other))
             .is_some_and(|(a, b)| a != b)
+    }
+
+    /// Whether the files of a set's agent were others than in another run, as far as they are known of both.
+    pub fn has_other_agent_files(&self, other: &RunSummary, set: &Path) -> bool {
+        let files = |run: &RunSummary| run.set(set)?.agent_files.clone();
+        files(self).zip(files(other)).is_some_and(|(a, b)| a != b)
+    }
+
+    /// What else differs between this run and a later one for a set, beside the results and the commit, as far as it is known of
+    /// both.
+    pub fn changes_until(&self, later: &RunSummary, set: &Path) -> Vec<&'static str> {
+        let both = self.set(set).zip(later.set(set));
+        let is_same_commit = self.commit.is_some() && self.commit == later.commit;
+        let files = match is_same_commit {
+            true => "the agent's files, without a commit",
+            false => "the agent's files",
+        };
+        let changes = [
+            (
+                "the agent or how its tools are answered",
+                both.is_some_and(|(a, b)| a.agent != b.agent),
+            ),
+            (files, self.has_other_agent_files(later, set)),
+            ("the criteria", self.has_other_criteria(later, set)),
+            ("the judge", both.is_some() && self.judge != later.judge),
+        ];
+        let differing = changes.into_iter().filter(|(_, differs)| *differs);
+        differing.map(|(words, _)| words).collect()
+    }
+
+    /// [`RunSummary::changes_until`] of all sets of the later run, each once.
+    pub fn all_changes_until(&self, later: &RunSummary) -> Vec<&'static str> {
+        let mut changed = Vec::new();
+        for (path, _) in later.set_keys() {
+            for words in self.changes_until(later, path) {
+                if !changed.contains(&words) {
+                    changed.push(words);
+                }
+            }
+        }
+        changed
     }
 
     fn known_criteria(&self, set: &Path) -> Option<KnownCriteria<'_>> {

@@ -14,6 +14,8 @@ pub struct ListedSet {
     pub path: PathBuf,
     /// The ids under which ADK stores its results.
     pub ids: Vec<String>,
+    /// The number of its cases; `None` if it cannot be read.
+    pub cases: Option<usize>,
 }
 
 /// A number of a set over the runs.
@@ -186,6 +188,40 @@ fn pass_rate_interval(rate: f64, totals: Totals, cases: Option<usize>) -> Option
     (independent > 1).then(|| wilson_interval(rate, independent))
 }
 
+/// The numbers of cases of each set in its runs.
+#[derive(Default)]
+struct CaseCounts {
+    /// By set as displayed; the runs are in the order in which they were made.
+    by_set: HashMap<String, Vec<(usize, usize)>>,
+}
+
+impl CaseCounts {
+    fn add(&mut self, run: usize, set: &SetOfRun) {
+        if let Some(cases) = set.cases {
+            self.by_set
+                .entry(set.shown.clone())
+                .or_default()
+                .push((run, cases));
+        }
+    }
+
+    /// Whether a result of ADK, which does not say of how many cases it is, is of only some of them: the run before it has more, and
+    /// so has the run after it or, without one, the file.
+    fn is_part(&self, run: usize, set: &SetOfRun, in_file: Option<usize>) -> bool {
+        let Some(counts) = self.by_set.get(&set.shown) else {
+            return false;
+        };
+        let Some(at) = counts.iter().position(|(other, _)| *other == run) else {
+            return false;
+        };
+        let cases = counts[at].1;
+        let before = at.checked_sub(1).map(|before| counts[before].1);
+        let after = counts.get(at + 1).map(|(_, cases)| *cases).or(in_file);
+        let has_more = |other: Option<usize>| other.is_some_and(|other| other > cases);
+        has_more(before) && has_more(after)
+    }
+}
+
 /// The rows: for each set its pass rate, then its metrics, in the order of the sets. Runs of only some of the cases of a
 /// set are left out, because their numbers are about other cases.
 pub fn collect_series(history: &History, sets: &[ListedSet], folder: &Path) -> Vec<Series> {
@@ -195,14 +231,22 @@ pub fn collect_series(history: &History, sets: &[ListedSet], folder: &Path) -> V
         .enumerate()
         .map(|(at, set)| (set.path.as_path(), at))
         .collect();
-    for (run, summary) in history
-        .runs
-        .iter()
-        .enumerate()
-        .rev()
-        .filter(|(_, summary)| summary.is_in_trends())
-    {
+    let runs = || {
+        let runs = history.runs.iter().enumerate().rev();
+        runs.filter(|(_, summary)| summary.is_in_trends())
+    };
+    let mut counts = CaseCounts::default();
+    for (run, summary) in runs() {
         for set in sets_of_run(summary, sets, &positions, folder) {
+            counts.add(run, &set);
+        }
+    }
+    for (run, summary) in runs() {
+        for set in sets_of_run(summary, sets, &positions, folder) {
+            let in_file = sets.get(set.at).and_then(|listed| listed.cases);
+            if !summary.is_evaltrail() && counts.is_part(run, &set, in_file) {
+                continue;
+            }
             let totals = set.results.totals;
             if let Some(value) = set.results.pass_rate {
                 let point = SeriesPoint {
@@ -265,6 +309,7 @@ fn sets_of_run<'a>(
             app_dir,
             set_id,
             results,
+            cases,
             ..
         } => {
             let is_it = |set: &ListedSet| set.path.starts_with(app_dir) && set.ids.contains(set_id);
@@ -275,7 +320,7 @@ fn sets_of_run<'a>(
                 at: at.unwrap_or(sets.len()),
                 shown,
                 path,
-                cases: None,
+                cases: Some(*cases),
                 results,
             }]
         }

@@ -3,10 +3,13 @@
 use super::criteria::CriteriaNumbers;
 use super::index::History;
 use super::latest::HistorySet;
-use super::outcomes::{CaseOutcomeLine, hash_of_id};
+use super::outcomes::{CaseOutcomeLine, SetOutcomes, hash_of_id};
 use super::read_outcomes::OutcomesByFile;
 use super::run_summary::RunSummary;
-use evaltrail_core::analysis::CasePoint;
+use evaltrail_core::analysis::{
+    CasePoint, CauseHistory, CauseHistoryBuilder, ObservedCase, ObservedFile,
+};
+use evaltrail_core::domain::Status;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +26,8 @@ pub struct CaseTrends {
     pub is_complete: bool,
     /// The runs that cannot be read, each with the error.
     pub unreadable: Vec<String>,
+    /// Why cases did not pass, over the runs.
+    pub causes: CauseHistory,
     /// The outcomes by file and by the hash of the case's id, oldest first.
     points: HashMap<PathBuf, HashMap<u64, Vec<CasePoint>>>,
 }
@@ -62,9 +67,12 @@ impl History {
             ..CaseTrends::default()
         };
         let mut criteria = HashMap::new();
-        for (run, outcomes) in newest.runs.into_iter().rev() {
+        let mut causes = CauseHistoryBuilder::default();
+        for (at, (run, outcomes)) in newest.runs.into_iter().rev().enumerate() {
+            causes.add_run(at, &observed(&run, &outcomes));
             trends.add_run(run, outcomes, &mut criteria);
         }
+        trends.causes = causes.finish();
         trends
     }
 
@@ -105,6 +113,22 @@ impl History {
     }
 }
 
+/// The causes of a run.
+fn observed<'a>(summary: &RunSummary, outcomes: &'a OutcomesByFile) -> Vec<ObservedFile<'a>> {
+    let case = |line: &'a CaseOutcomeLine| ObservedCase {
+        case: line.id,
+        is_evaluated: matches!(line.status, Status::Passed | Status::Failed),
+        causes: &line.causes,
+    };
+    let file = |(path, set): &'a (PathBuf, SetOutcomes)| ObservedFile {
+        file: hash_of_id(&path.to_string_lossy()),
+        is_whole: summary.set(path).and_then(|set| set.is_whole) == Some(true),
+        causes: &set.causes,
+        cases: set.cases.iter().map(case).collect(),
+    };
+    outcomes.iter().map(file).collect()
+}
+
 impl CaseTrends {
     /// Adds the outcomes of a run that is newer than all others. `criteria` numbers the criteria of each file.
     fn add_run(
@@ -130,6 +154,7 @@ impl CaseTrends {
                     status,
                     passed,
                     evaluated,
+                    causes: _,
                 } = line;
                 let point = CasePoint {
                     run,
@@ -165,6 +190,7 @@ mod tests {
             agent: AgentSpec::PriorAttempts,
             agent_name: String::new(),
             agent_jobs: None,
+            agent_files: None,
             file_cases: None,
             app_dir: None,
             criteria: Vec::new(),

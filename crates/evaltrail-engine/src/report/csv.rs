@@ -1,7 +1,7 @@
 //! A table for spreadsheets: one row per attempt, two columns per metric.
 
 use super::attempts::{attempts_in_order, metric_names};
-use super::format::{BASE, ReportFormat};
+use super::format::{BASE, EarlierRuns, ReportFormat};
 use evaltrail_core::domain::{EndedAttempt, RunState, ToolCounts, clean};
 use evaltrail_core::formats::REPORT_COLUMNS;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ pub(super) const REPORT: ReportFormat = ReportFormat {
 };
 
 /// Writes the report of a run. Errors: those of `out`, and attempts that cannot be read.
-fn write_csv_report(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
+fn write_csv_report(state: &RunState, _: EarlierRuns<'_>, out: &mut dyn Write) -> io::Result<()> {
     let metrics = metric_names(state);
     let mut writer = csv::Writer::from_writer(out);
     let mut header: Vec<String> = REPORT_COLUMNS.iter().map(ToString::to_string).collect();

@@ -1,5 +1,6 @@
 //! The cases of a run that did not pass, and what they share.
 
+use super::cause_states::{CauseStates, is_news, news_first, state_text};
 use evaltrail_core::analysis::{FailureGroups, group_failures};
 use evaltrail_core::domain::{
     Attempt, AttemptKey, AttemptSummary, CaseTally, Cause, EndedAttempt, RunState, Status,
@@ -62,15 +63,27 @@ pub(super) fn failed_cases(state: &RunState) -> Vec<FailedCase> {
 }
 
 impl FailedCase {
+    /// What became of the first of its causes that is new or came back, in words; empty if none is.
+    pub(super) fn news(&self, states: Option<CauseStates<'_>>) -> String {
+        let first = self.causes.iter().find(|cause| is_news(states, cause));
+        first.map_or_else(String::new, |cause| state_text(states, cause))
+    }
+
     /// The attempt that represents the case.
     pub(super) fn attempt(&self, state: &RunState) -> Option<Arc<EndedAttempt>> {
         state.attempt(self.key)
     }
 }
 
-/// What the cases share. Positions are those in `failed`.
-pub(super) fn groups_of(failed: &[FailedCase]) -> FailureGroups {
-    group_failures(failed.iter().map(|case| &*case.causes))
+/// What the cases share, the new and recurring causes first. Positions are those in `failed`.
+pub(super) fn groups_of(failed: &[FailedCase], states: Option<CauseStates<'_>>) -> FailureGroups {
+    let mut groups = group_failures(failed.iter().map(|case| &*case.causes));
+    let has_no_news = |at: &usize| {
+        let mut causes = failed[*at].causes.iter();
+        !causes.any(|cause| is_news(states, cause))
+    };
+    groups.alone.sort_by_key(has_no_news);
+    news_first(groups, states)
 }
 
 /// Maximum number of cases of a group for which a change of criteria is searched.

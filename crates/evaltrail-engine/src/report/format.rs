@@ -1,5 +1,6 @@
 //! A format of reports.
 
+use super::cause_states::CauseStates;
 use super::comparison::ComparedRuns;
 use crate::history::RunTrends;
 use evaltrail_core::domain::RunState;
@@ -10,19 +11,35 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Writes a report. Errors: those of the output, and attempts that cannot be read.
-pub type WriteReport = fn(&RunState, &mut dyn Write) -> io::Result<()>;
+pub type WriteReport = fn(&RunState, EarlierRuns<'_>, &mut dyn Write) -> io::Result<()>;
 
 /// What a report may contain besides the run: how it compares with earlier runs.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 pub struct EarlierRuns<'a> {
     /// The trends of its sets over the runs of the workspace.
     pub trends: Option<&'a RunTrends>,
-    /// The comparison with the baseline: a line, followed by lines with cases.
-    pub baseline: Option<&'a str>,
+    /// What became of the causes of failures.
+    pub causes: Option<CauseStates<'a>>,
+    /// The comparison with the baseline.
+    pub baseline: Option<BaselineText<'a>>,
 }
 
-/// Writes a report that contains earlier runs. Errors: as of [`WriteReport`].
-pub type WriteWithEarlierRuns = fn(&RunState, EarlierRuns<'_>, &mut dyn Write) -> io::Result<()>;
+/// How a run compares with the baseline.
+#[derive(Clone, Copy)]
+pub struct BaselineText<'a> {
+    /// A line, followed by lines with cases.
+    pub words: &'a str,
+    /// The cases that passed in the baseline and do not any more, as positions in the plan, ascending.
+    pub broke: &'a [usize],
+}
+
+impl EarlierRuns<'_> {
+    /// Whether a case passed in the baseline and does not any more.
+    pub(super) fn has_broken(&self, case: usize) -> bool {
+        let broke = self.baseline.map(|baseline| baseline.broke);
+        broke.is_some_and(|broke| broke.binary_search(&case).is_ok())
+    }
+}
 
 /// Writes two compared runs. Errors: those of the output.
 pub type WriteComparison = fn(&ComparedRuns<'_>, &mut dyn Write) -> io::Result<()>;
@@ -40,8 +57,8 @@ pub struct ReportFormat {
     pub write: WriteReport,
     /// Writes the report of a run with an indented line for each value, if `write` has a shorter form.
     pub write_indented: Option<WriteReport>,
-    /// Writes the report of a run with the comparison to earlier runs, if the format has a place for it.
-    pub write_with_earlier_runs: Option<WriteWithEarlierRuns>,
+    /// Whether the report contains the trends of its sets.
+    pub has_trends: bool,
     /// Writes the report to a file whose name ends in `.csv`, if that is another form.
     pub write_csv: Option<WriteReport>,
     /// Writes two compared runs, if the format has a form for them.
@@ -53,9 +70,9 @@ pub(super) const BASE: ReportFormat = ReportFormat {
     name: "",
     alias: "",
     ending: "",
-    write: |_, _| Ok(()),
+    write: |_, _, _| Ok(()),
     write_indented: None,
-    write_with_earlier_runs: None,
+    has_trends: false,
     write_csv: None,
     write_comparison: None,
 };
@@ -97,11 +114,8 @@ impl ReportFormat {
             .extension()
             .is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
         match self.write_csv {
-            Some(write_csv) if is_csv => write_csv(state, out),
-            _ => match self.write_with_earlier_runs {
-                Some(write) => write(state, earlier, out),
-                None => (self.write)(state, out),
-            },
+            Some(write_csv) if is_csv => write_csv(state, earlier, out),
+            _ => (self.write)(state, earlier, out),
         }
     }
 }

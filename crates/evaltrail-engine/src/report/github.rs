@@ -1,5 +1,6 @@
 //! Annotations of GitHub Actions: lines on standard output that GitHub shows beside the run and the files.
 
+use super::cause_states::{CauseStates, is_news, state_text};
 use super::failures::{FailedCase, failed_cases, groups_of};
 use evaltrail_core::analysis::FailureGroup;
 use evaltrail_core::domain::{RunPlan, RunState, UnavailableAgent, clean_line};
@@ -16,15 +17,25 @@ const MAX_MESSAGE_CHARS: usize = 1000;
 /// then one for each other failure: errors, then warnings for failures of quarantined cases.
 /// `top` is the folder of the repository, from which GitHub reads the paths of files, and `plan` the run's plan with the real
 /// paths: a run that other people may read has none.
-pub fn github_annotations(state: &RunState, plan: &RunPlan, top: Option<&Path>) -> Vec<String> {
+pub fn github_annotations(
+    state: &RunState,
+    plan: &RunPlan,
+    top: Option<&Path>,
+    causes: Option<CauseStates<'_>>,
+) -> Vec<String> {
     let is_not_counted = |case: &FailedCase| {
         state.plan.cases.quarantine(case.key.case).is_some() || state.passes_gate(case.key.case)
     };
     let (not_counted, counted): (Vec<_>, Vec<_>) =
         failed_cases(state).into_iter().partition(is_not_counted);
     let mut lines = unavailable_agents(state);
-    lines.extend(annotations((state, plan, top), "error", &counted));
-    lines.extend(annotations((state, plan, top), "warning", &not_counted));
+    lines.extend(annotations((state, plan, top), "error", &counted, causes));
+    lines.extend(annotations(
+        (state, plan, top),
+        "warning",
+        &not_counted,
+        causes,
+    ));
     if lines.len() > MAX_ANNOTATIONS {
         let more = lines.split_off(MAX_ANNOTATIONS - 1);
         let level = if more.iter().any(|line| line.starts_with("::error")) {
@@ -53,26 +64,37 @@ fn unavailable_agents(state: &RunState) -> Vec<String> {
 /// A run, its plan with the real paths, and the folder of the repository.
 type Annotated<'a> = (&'a RunState, &'a RunPlan, Option<&'a Path>);
 
-fn annotations((state, plan, top): Annotated, level: &str, failed: &[FailedCase]) -> Vec<String> {
-    let found = groups_of(failed);
+fn annotations(
+    (state, plan, top): Annotated,
+    level: &str,
+    failed: &[FailedCase],
+    causes: Option<CauseStates<'_>>,
+) -> Vec<String> {
+    let found = groups_of(failed, causes);
     let of_group = |group: &FailureGroup| {
         let cases: Vec<&FailedCase> = group.members.iter().map(|at| &failed[*at]).collect();
         let title = match cases.len() {
             1 => group.cause.describe(),
             count => format!("{count} cases: {}", group.cause.describe()),
         };
+        let title = match state_text(causes, &group.cause) {
+            known if known.is_empty() => title,
+            known => format!("{title} ({known})"),
+        };
         annotation((state, plan, top), level, &cases, &title)
     };
     let alone = found.alone.iter().map(|at| {
         let case = &failed[*at];
-        annotation(
-            (state, plan, top),
-            level,
-            &[case],
-            state.plan.cases.eval_id(case.key.case),
-        )
+        let name = state.plan.cases.eval_id(case.key.case);
+        let title = match case.news(causes) {
+            known if known.is_empty() => name.to_string(),
+            known => format!("{name} ({known})"),
+        };
+        annotation((state, plan, top), level, &[case], &title)
     });
-    found.specific().iter().map(of_group).chain(alone).collect()
+    let mut specific = found.specific();
+    specific.sort_by_key(|group| !is_news(causes, &group.cause));
+    specific.iter().map(of_group).chain(alone).collect()
 }
 
 fn annotation(

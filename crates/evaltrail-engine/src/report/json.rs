@@ -1,11 +1,12 @@
 //! The JSON report, as docs/cli.md describes it. Missing values are null. Cases are in the file's order.
 
 use super::attempts::{attempts_in_order, cases_not_run};
+use super::cause_states::CauseStates;
 use super::failures::{change_for, failed_cases, groups_of};
-use super::format::{BASE, ReportFormat};
+use super::format::{BASE, EarlierRuns, ReportFormat};
 use super::json_case::WrittenCase;
 use evaltrail_core::analysis::{
-    FailureGroup, PassCount, RepeatedPass, count_of, pass_rate, repeated_passes,
+    CauseState, FailureGroup, PassCount, RepeatedPass, count_of, pass_rate, repeated_passes,
 };
 use evaltrail_core::domain::{RunState, Status};
 use evaltrail_core::formats::json::{JsonLayout, write_with_list};
@@ -17,20 +18,28 @@ use std::io::{self, Write};
 pub(super) const REPORT: ReportFormat = ReportFormat {
     name: "json",
     ending: "json",
-    write: |state, out| write_file(state, JsonLayout::LinePerItem, out),
-    write_indented: Some(|state, out| write_file(state, JsonLayout::Indented, out)),
+    write: |state, earlier, out| write_file(state, earlier, JsonLayout::LinePerItem, out),
+    write_indented: Some(|state, earlier, out| {
+        write_file(state, earlier, JsonLayout::Indented, out)
+    }),
     write_comparison: Some(|compared, out| writeln!(out, "{:#}", compared.json())),
     ..BASE
 };
 
-fn write_file(state: &RunState, layout: JsonLayout, out: &mut dyn Write) -> io::Result<()> {
-    write_json_report(state, layout, out)?;
+fn write_file(
+    state: &RunState,
+    earlier: EarlierRuns<'_>,
+    layout: JsonLayout,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    write_json_report(state, earlier, layout, out)?;
     out.write_all(b"\n")
 }
 
 /// Writes the report of a run. Errors: those of `out`, and attempts that cannot be read.
 pub fn write_json_report(
     state: &RunState,
+    earlier: EarlierRuns<'_>,
     layout: JsonLayout,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -63,12 +72,21 @@ pub fn write_json_report(
             "judges": state.spent(),
             "gate": gate(state),
             "metrics": aggregates(attempts_in_order(state)).iter().map(of_metric).collect::<Vec<_>>(),
-            "groups": groups(state),
+            "groups": groups(state, earlier.causes),
         },
         "not_run": not_run(state),
         "unavailable_agents": unavailable_agents(state),
         "cases": [],
     });
+    if let Some(baseline) = earlier.baseline {
+        let broke = baseline.broke.iter().map(|case| case_name(state, *case));
+        report["summary"]["baseline"] =
+            json!({"text": baseline.words, "broke": broke.collect::<Vec<_>>()});
+    }
+    if let Some(causes) = earlier.causes {
+        let gone = causes.gone().into_iter();
+        report["summary"]["causes_gone"] = gone.map(|one| one.cause.describe()).collect();
+    }
     if state.plan.options.repeat > 1 {
         report["summary"]["repeats"] = repeats(state);
     }
@@ -125,10 +143,10 @@ fn case_name(state: &RunState, case: usize) -> Value {
 }
 
 /// What failed cases share: the most specific groups, the largest first. The cases of a group are in the file's order.
-fn groups(state: &RunState) -> Vec<Value> {
+fn groups(state: &RunState, states: Option<CauseStates<'_>>) -> Vec<Value> {
     let failed = failed_cases(state);
     let name = |at: &usize| case_name(state, failed[*at].key.case);
-    let found = groups_of(&failed);
+    let found = groups_of(&failed, states);
     let group = |group: &FailureGroup| {
         let cases: Vec<Value> = group.members.iter().map(name).collect();
         let change = change_for(state, &failed, &group.members);
@@ -138,6 +156,8 @@ fn groups(state: &RunState) -> Vec<Value> {
             .find(|outer| outer.nested.contains(group));
         json!({
             "cause": group.cause.describe(),
+            // What became of it over the runs; null where there are no other runs.
+            "state": states.and_then(|states| states.state(&group.cause)).map(CauseState::name),
             "within": outer.map(|outer| outer.cause.describe()),
             "share": group.members.len() as f64 / failed.len() as f64,
             "would_pass_with": change,

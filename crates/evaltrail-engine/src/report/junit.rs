@@ -1,7 +1,7 @@
 //! JUnit XML, valid for any input: one test suite per eval set, one test case per attempt.
 
 use super::attempts::cases_not_run;
-use super::format::{BASE, ReportFormat};
+use super::format::{BASE, EarlierRuns, ReportFormat};
 use super::open_command::{export_command, open_command};
 use super::remarks::before_reason;
 use evaltrail_core::domain::{AttemptSummary, RunState, Status, clean};
@@ -23,7 +23,11 @@ pub(super) const REPORT: ReportFormat = ReportFormat {
 };
 
 /// Writes the report of a run. Errors: those of `out`.
-fn write_junit_report(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
+fn write_junit_report(
+    state: &RunState,
+    earlier: EarlierRuns<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let mut writer = Writer::new_with_indent(out, b' ', 2);
     writer.write_event(Event::Decl(quick_xml::events::BytesDecl::new(
         "1.0",
@@ -54,12 +58,19 @@ fn write_junit_report(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
                 .as_str(),
         ))
         .write_inner_content(|writer| {
-            (0..state.plan.sets.len()).try_for_each(|set| suite(writer, state, set))
+            (0..state.plan.sets.len()).try_for_each(|set| suite(writer, (state, earlier), set))
         })?;
     Ok(())
 }
 
-fn suite(writer: &mut Writer<&mut dyn Write>, state: &RunState, set: usize) -> io::Result<()> {
+/// A run, and how it compares with earlier ones.
+type Reported<'a> = (&'a RunState, EarlierRuns<'a>);
+
+fn suite(
+    writer: &mut Writer<&mut dyn Write>,
+    (state, earlier): Reported<'_>,
+    set: usize,
+) -> io::Result<()> {
     let cases = || (0..state.plan.cases.len()).filter(|case| state.plan.cases.set_of(*case) == set);
     let not_run = || cases_not_run(state).filter(|case| state.plan.cases.set_of(*case) == set);
     let of_case = |case: usize| {
@@ -91,7 +102,7 @@ fn suite(writer: &mut Writer<&mut dyn Write>, state: &RunState, set: usize) -> i
             attempts().try_for_each(|(attempt, passes_gate)| {
                 case(
                     writer,
-                    state,
+                    (state, earlier),
                     &name(attempt.key.case),
                     (&attempt, passes_gate),
                 )
@@ -105,7 +116,7 @@ fn suite(writer: &mut Writer<&mut dyn Write>, state: &RunState, set: usize) -> i
 
 fn case(
     writer: &mut Writer<&mut dyn Write>,
-    state: &RunState,
+    (state, earlier): Reported<'_>,
     set_id: &str,
     (attempt, passes_gate): (&AttemptSummary, bool),
 ) -> io::Result<()> {
@@ -127,8 +138,12 @@ fn case(
                 .map(|_| ()),
         };
     };
+    let broke = match earlier.has_broken(attempt.key.case) {
+        true => "passed in the baseline: ",
+        false => "",
+    };
     let said = valid(&format!(
-        "{}{}",
+        "{broke}{}{}",
         before_reason(state, attempt, passes_gate),
         why(attempt)
     ));

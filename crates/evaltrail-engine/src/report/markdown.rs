@@ -1,10 +1,11 @@
 //! A summary for a pull request: counts, metrics, and the cases that did not pass with the reason.
 
 use super::attempts::{attempts_in_order, no_score_text, titled};
+use super::cause_states::{CauseStates, state_text};
 use super::failures::{
     change_for, failed_cases, groups_headline, groups_of, listed_groups, percent,
 };
-use super::format::{BASE, ReportFormat};
+use super::format::{BASE, EarlierRuns, ReportFormat};
 use super::markdown_cell::{cell, code};
 use super::open_command::{export_command, open_command};
 use super::remarks::{before_reason, run_remarks, why_with_remarks};
@@ -27,18 +28,21 @@ pub const REPORT: ReportFormat = ReportFormat {
     name: "markdown",
     alias: "md",
     ending: "md",
-    write: |state, out| out.write_all(markdown_report(state).as_bytes()),
+    write: |state, earlier, out| out.write_all(markdown_report(state, earlier).as_bytes()),
     write_comparison: Some(|compared, out| out.write_all(compared.markdown().as_bytes())),
     ..BASE
 };
 
 /// The report of a run.
-fn markdown_report(state: &RunState) -> String {
+fn markdown_report(state: &RunState, earlier: EarlierRuns<'_>) -> String {
     let mut out = format!("{MARKDOWN_TITLE}\n\n");
     counts_line(state, &mut out);
     quarantine_line(state, &mut out);
     for words in run_remarks(state) {
         let _ = writeln!(out, "{}\n", cell(&words));
+    }
+    if let Some(baseline) = earlier.baseline {
+        baseline_lines(baseline.words, &mut out);
     }
     metrics_table(
         &titled(state, aggregates(attempts_in_order(state))),
@@ -49,12 +53,13 @@ fn markdown_report(state: &RunState) -> String {
     if bad == 0 {
         return out;
     }
-    let listed: Vec<Arc<EndedAttempt>> = attempts_in_order(state)
-        .filter(is_listed)
-        .take(LISTED)
-        .collect();
-    groups_table(state, &mut out);
-    cases_table(state, &listed, &mut out);
+    let has_broken = |attempt: &Arc<EndedAttempt>| earlier.has_broken(attempt.key.case);
+    let all = || attempts_in_order(state).filter(is_listed);
+    let broke = all().filter(has_broken);
+    let others = all().filter(|attempt| !has_broken(attempt));
+    let listed: Vec<Arc<EndedAttempt>> = broke.chain(others).take(LISTED).collect();
+    groups_table(state, earlier.causes, &mut out);
+    cases_table(state, earlier, &listed, &mut out);
     if bad > LISTED {
         let _ = writeln!(out, "\n… and {} more", bad - LISTED);
     }
@@ -109,7 +114,12 @@ fn quarantine_line(state: &RunState, out: &mut String) {
 }
 
 /// The cases that did not pass or whose model reported errors, with the reason.
-fn cases_table(state: &RunState, listed: &[Arc<EndedAttempt>], out: &mut String) {
+fn cases_table(
+    state: &RunState,
+    earlier: EarlierRuns<'_>,
+    listed: &[Arc<EndedAttempt>],
+    out: &mut String,
+) {
     out.push_str("\n| | case | why |\n|---|---|---|\n");
     for attempt in listed {
         let set = state.plan.case_location(attempt.key.case);
@@ -118,12 +128,16 @@ fn cases_table(state: &RunState, listed: &[Arc<EndedAttempt>], out: &mut String)
             attempt.title(state.plan.options.repeat)
         ));
         let before = before_reason(state, attempt, state.passes_gate(attempt.key.case));
+        let broke = match earlier.has_broken(attempt.key.case) {
+            true => "passed in the baseline: ",
+            false => "",
+        };
         let _ = writeln!(
             out,
             "| {} {} | {name} | {} |",
             attempt.status.glyph(),
             attempt.status.label(),
-            cell(&format!("{before}{}", why_with_remarks(attempt)))
+            cell(&format!("{broke}{before}{}", why_with_remarks(attempt)))
         );
     }
 }
@@ -144,10 +158,21 @@ fn repeats_table(state: &RunState, out: &mut String) {
     }
 }
 
+/// How the run compares with the baseline, and the cases that broke.
+fn baseline_lines(words: &str, out: &mut String) {
+    let mut lines = words.lines();
+    let first = lines.next().unwrap_or_default();
+    let _ = writeln!(out, "**{}**\n", cell(first));
+    for line in lines.map(str::trim) {
+        let _ = writeln!(out, "- {}", cell(line));
+    }
+    out.push('\n');
+}
+
 /// What failed cases share, with the first cases of each cause.
-fn groups_table(state: &RunState, out: &mut String) {
+fn groups_table(state: &RunState, states: Option<CauseStates<'_>>, out: &mut String) {
     let failed = failed_cases(state);
-    let found = groups_of(&failed);
+    let found = groups_of(&failed, states);
     let Some(headline) = groups_headline(&found, failed.len()) else {
         return;
     };
@@ -167,6 +192,10 @@ fn groups_table(state: &RunState, out: &mut String) {
         };
         let (size, nesting) = (group.members.len(), if group.is_nested { "↳ " } else { "" });
         let mut cause = format!("{nesting}{}", cell(&group.cause));
+        let state_of_cause = state_text(states, &group.shared);
+        if !state_of_cause.is_empty() && !group.is_heading {
+            let _ = write!(cause, " (**{}**)", cell(&state_of_cause));
+        }
         let mut instances = String::new();
         if !group.is_heading {
             let names: Vec<String> = group

@@ -2,6 +2,7 @@
 
 mod attempt_lines;
 mod attempts;
+mod cause_states;
 mod comparison;
 mod coverage;
 mod csv;
@@ -27,10 +28,11 @@ mod unscored;
 mod vertex;
 
 pub use attempt_lines::{attempt_line, score_lines};
+pub use cause_states::{CauseStates, has_new_causes};
 pub use comparison::{ComparedRuns, started_text};
 pub use coverage::{AgentReport, coverage_html, coverage_json, coverage_markdown, coverage_text};
 pub use exported_file::{ExportedFile, export_as_named, export_name_problem};
-pub use format::{EarlierRuns, ReportFormat};
+pub use format::{BaselineText, EarlierRuns, ReportFormat};
 pub use github::github_annotations;
 pub use json::write_json_report;
 pub use markdown::REPORT as MARKDOWN;
@@ -91,6 +93,7 @@ mod tests {
             agent: AgentSpec::Saved,
             agent_name: String::new(),
             agent_jobs: None,
+            agent_files: None,
             file_cases: None,
             app_dir: None,
             criteria: Vec::new(),
@@ -129,7 +132,7 @@ mod tests {
         state.apply(RunEvent::Finished(Arc::new(ended)));
         for format in REPORTS {
             let of_summaries = ["junit", "markdown", "vertex-summary"].contains(&format.name);
-            let written = (format.write)(&state, &mut Vec::new());
+            let written = (format.write)(&state, EarlierRuns::default(), &mut Vec::new());
             assert_eq!(
                 written.is_ok(),
                 of_summaries,

@@ -1,5 +1,6 @@
 //! The summary at the end of a run, for a terminal or a log.
 
+use super::cause_states::{CauseStates, is_news, state_text};
 use super::failures::{
     FailedCase, ListedGroup, change_for, failed_cases, groups_headline, groups_of, listed_groups,
     percent, reason_in_group,
@@ -8,10 +9,17 @@ use super::metric_table::metric_table;
 use super::paint::Paint;
 use super::remarks::before_reason;
 use super::unscored::unscored_lines;
-use evaltrail_core::analysis::{PassCount, RepeatedPass, RepeatedPasses, repeated_passes};
+use evaltrail_core::analysis::{
+    CauseTrend, PassCount, RepeatedPass, RepeatedPasses, repeated_passes,
+};
 use evaltrail_core::domain::{AgentSpec, Cause, EndedAttempt, RunState, Status, clean_line};
 use std::fmt::Write;
 use std::sync::Arc;
+
+/// The sign of a case of which only some attempts passed, as in the explorer.
+const FLAKY: &str = "±";
+/// The maximum number of causes that are gone, by name.
+const MAX_GONE: usize = 5;
 
 /// The maximum numbers of what is listed at the end of a run.
 #[derive(Clone, Copy)]
@@ -75,7 +83,12 @@ pub struct NextCommands<'a> {
 }
 
 /// The summary at the end of a run: metrics, failures, counts and the next commands.
-pub fn run_summary(state: &RunState, style: SummaryStyle, next: NextCommands<'_>) -> String {
+pub fn run_summary(
+    state: &RunState,
+    causes: Option<CauseStates<'_>>,
+    style: SummaryStyle,
+    next: NextCommands<'_>,
+) -> String {
     let SummaryStyle {
         paint, verbosity, ..
     } = style;
@@ -124,7 +137,7 @@ pub fn run_summary(state: &RunState, style: SummaryStyle, next: NextCommands<'_>
                 + &repeats_table(state, paint)
         }
     };
-    let failures = failures(state, style);
+    let failures = failures(state, causes, style) + &gone_text(causes, paint);
     format!(
         "{table}{}{}{}{failures}{counts}{}{}",
         judged(state, paint),
@@ -168,13 +181,13 @@ fn of_cases(state: &RunState) -> String {
 
 /// The cases that did not pass: those that share a cause first, then the others, each with how many of its attempts
 /// passed and why the first one did not.
-fn failures(state: &RunState, style: SummaryStyle) -> String {
+fn failures(state: &RunState, causes: Option<CauseStates<'_>>, style: SummaryStyle) -> String {
     let (paint, limits) = (style.paint, Limits::new(style.lists_all));
     let failed = failed_cases(state);
     if failed.is_empty() {
         return String::new();
     }
-    let found = groups_of(&failed);
+    let found = groups_of(&failed, causes);
     let headline = groups_headline(&found, failed.len());
     let mut out = format!("\n{}\n", paint.bold("not passed"));
     if let Some(headline) = &headline {
@@ -182,7 +195,7 @@ fn failures(state: &RunState, style: SummaryStyle) -> String {
     }
     let groups = listed_groups(&found);
     for group in groups.iter().take(limits.groups) {
-        list_group(state, &failed, group, paint, limits, &mut out);
+        list_group((state, causes), &failed, group, paint, limits, &mut out);
     }
     let more = groups
         .iter()
@@ -206,6 +219,10 @@ fn failures(state: &RunState, style: SummaryStyle) -> String {
             paint,
             &mut out,
         );
+        let news = failed[*at].news(causes);
+        if !news.is_empty() {
+            let _ = writeln!(out, "{indent}    {}", paint.bold(&news));
+        }
         if let Some(change) = change_for(state, &failed, &[*at]) {
             let words = format!("{indent}    would pass with {}", clean_line(&change));
             let _ = writeln!(out, "{}", paint.faint(&words));
@@ -233,7 +250,7 @@ fn failures(state: &RunState, style: SummaryStyle) -> String {
 
 /// A group: its size, cause and share, its first cases, and what would make all of them pass.
 fn list_group(
-    state: &RunState,
+    (state, causes): (&RunState, Option<CauseStates<'_>>),
     failed: &[FailedCase],
     group: &ListedGroup,
     paint: Paint,
@@ -245,9 +262,13 @@ fn list_group(
     let status = failed[members[0]].status;
     let size = paint.status(status, &format!("{} {} ×", status.glyph(), members.len()));
     let share = paint.faint(&percent(members.len(), failed.len()));
+    let known = match group.is_heading {
+        true => String::new(),
+        false => painted_state(causes, &group.shared, paint),
+    };
     let _ = writeln!(
         out,
-        "{indent}{size} {}  {share}",
+        "{indent}{size} {}  {share}{known}",
         paint.bold(&clean_line(&group.cause))
     );
     let below = format!("{indent}    ");
@@ -265,6 +286,33 @@ fn list_group(
     if let Some(change) = change_for(state, failed, members) {
         let words = format!("{below}all would pass with {}", clean_line(&change));
         let _ = writeln!(out, "{}", paint.faint(&words));
+    }
+}
+
+/// What became of a cause over the runs, with the space before it; empty if that is not known.
+fn painted_state(causes: Option<CauseStates<'_>>, cause: &Cause, paint: Paint) -> String {
+    match state_text(causes, cause) {
+        known if known.is_empty() => known,
+        known if is_news(causes, cause) => format!("  {}", paint.bold(&known)),
+        known => format!("  {}", paint.faint(&known)),
+    }
+}
+
+/// The causes that the run ended; empty if there is none.
+fn gone_text(causes: Option<CauseStates<'_>>, paint: Paint) -> String {
+    let gone = causes.map(CauseStates::gone).unwrap_or_default();
+    let line = |one: &CauseTrend| format!("  gone: {}\n", clean_line(&one.cause.describe()));
+    let mut out: String = gone.iter().take(MAX_GONE).map(|one| line(one)).collect();
+    if gone.len() > MAX_GONE {
+        let _ = writeln!(
+            out,
+            "  … and {} more causes are gone",
+            gone.len() - MAX_GONE
+        );
+    }
+    match out.is_empty() {
+        true => out,
+        false => paint.faint(&out) + "\n",
     }
 }
 
@@ -292,15 +340,16 @@ fn list<'a>(
         };
         let set = clean_line(&state.plan.case_location(attempt.key.case)).into_owned();
         let is_quarantined = state.plan.cases.quarantine(attempt.key.case).is_some();
-        let glyph = match is_quarantined {
-            true => paint.status(Status::NotEvaluated, "‖"),
-            false => paint.status(attempt.status, attempt.status.glyph()),
-        };
-        let rate = PassCount {
+        let count = PassCount {
             passed: *passed,
             of: *evaluated,
-        }
-        .describe();
+        };
+        let glyph = match is_quarantined {
+            true => paint.status(Status::NotEvaluated, "‖"),
+            false if count.is_flaky() => paint.status(attempt.status, FLAKY),
+            false => paint.status(attempt.status, attempt.status.glyph()),
+        };
+        let rate = count.describe();
         let rate = if *ended > 1 {
             format!("  {rate}")
         } else {

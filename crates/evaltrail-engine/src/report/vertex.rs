@@ -2,7 +2,7 @@
 
 use super::attempts::{attempts_in_order, metric_names, titled};
 use super::csv::text as cell_text;
-use super::format::{BASE, ReportFormat};
+use super::format::{BASE, EarlierRuns, ReportFormat};
 use evaltrail_core::domain::MetricSummary;
 use evaltrail_core::domain::{
     Attempt, EndedAttempt, Invocation, MetricResult, RunState, Status, plain_json,
@@ -26,7 +26,7 @@ pub(super) const METRICS_TABLE: ReportFormat = ReportFormat {
 /// Vertex's summary of metrics.
 pub(super) const SUMMARY: ReportFormat = ReportFormat {
     name: "vertex-summary",
-    write: |state, out| writeln!(out, "{:#}", summary(state)),
+    write: |state, _, out| writeln!(out, "{:#}", summary(state)),
     ..BASE
 };
 
@@ -39,14 +39,18 @@ pub(super) const EVALUATION_RESULT: ReportFormat = ReportFormat {
 
 /// Writes the metrics table, one row per line: a column that marks the file as a report ([`REPORT_KEY`]), the data set's
 /// columns, then `<metric>/score` and `<metric>/explanation`.
-fn write_metrics_table(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
+fn write_metrics_table(
+    state: &RunState,
+    _: EarlierRuns<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let names = metric_names(state);
     attempts_in_order(state)
         .try_for_each(|attempt| writeln!(out, "{}", plain_json(row(&attempt, &names)?)))
 }
 
 /// Writes the metrics table as CSV, with the columns of [`write_metrics_table`].
-fn write_metrics_csv(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
+fn write_metrics_csv(state: &RunState, _: EarlierRuns<'_>, out: &mut dyn Write) -> io::Result<()> {
     let names = metric_names(state);
     let mut writer = csv::Writer::from_writer(out);
     let columns = std::iter::once(&REPORT_KEY)
@@ -162,7 +166,11 @@ fn summary(state: &RunState) -> Value {
 }
 
 /// Writes the newer client's result file.
-fn write_evaluation_result(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
+fn write_evaluation_result(
+    state: &RunState,
+    _: EarlierRuns<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let case = |index: usize| -> io::Result<Option<Value>> {
         let of_case: Vec<Value> = state
             .attempts_of(index)

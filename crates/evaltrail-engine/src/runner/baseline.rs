@@ -127,6 +127,8 @@ pub struct BaselineChange {
     pub fell: bool,
     /// The number of cases that passed in the baseline and that the workspace does not have any more.
     pub removed: usize,
+    /// The cases that `broke` counts, as positions in the plan of the run, ascending.
+    pub broke_cases: Vec<usize>,
     /// A line about the comparison, followed by lines that name these cases.
     pub words: String,
     /// What broke and was fixed, and a significant change of the rate: for a place with little room.
@@ -149,6 +151,11 @@ pub fn compared_with(
         .lost(&baseline.state, state)
         .filter_map(|case| lost_text(state, case))
         .collect();
+    let mut broke_cases: Vec<usize> = found
+        .lost(&baseline.state, state)
+        .filter_map(|case| case.after)
+        .collect();
+    broke_cases.sort_unstable();
     let removed: Vec<String> = removed_cases(&found, before, root)
         .into_iter()
         .map(|case| name_of(&baseline.state, case))
@@ -167,6 +174,7 @@ pub fn compared_with(
     words += &named("removed, passed before", &removed);
     BaselineChange {
         broke: lost.len(),
+        broke_cases,
         fell: found.fall().is_some(),
         removed: removed.len(),
         words,
@@ -280,6 +288,7 @@ mod tests {
             agent: AgentSpec::PriorAttempts,
             agent_name: String::new(),
             agent_jobs: None,
+            agent_files: None,
             file_cases: None,
             app_dir: None,
             criteria: vec![Criterion::new("m", Some(threshold))],

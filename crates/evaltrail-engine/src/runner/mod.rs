@@ -71,8 +71,8 @@ pub use draft_checks::{DraftCheckRequest, DraftCheckRun, checked_drafts, prepare
 pub use drafts::SetDrafts;
 pub use export::{export, redacted, redacted_text};
 pub use past::{
-    app_dirs, case_trends, history_of, load_past_run, past_results, past_run, remove_old,
-    result_folders, trends_of_run, unreadable_text,
+    app_dirs, case_trends, case_trends_up_to, history_of, load_past_run, past_results, past_run,
+    remove_old, result_folders, trends_of_run, unreadable_text,
 };
 pub use plan::{PlanError, PreparedRun, RunIdentity, prepare};
 pub use record_tools::{ToolRecording, add_missing_answers, record_tools};

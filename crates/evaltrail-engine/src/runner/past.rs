@@ -8,7 +8,7 @@ use crate::history::{
 };
 use crate::store::{AppFolders, LoadedRun, all_run_folders, run_folders, run_size};
 use crate::workspace::{SetPath, Workspace, agent_named, agent_of_set, open_set};
-use evaltrail_core::domain::{InMemory, PlannedSet, RunPlan, clean_line};
+use evaltrail_core::domain::{InMemory, PlannedSet, RunPlan, RunState, clean_line};
 use evaltrail_core::formats::SetFile;
 use evaltrail_core::formats::adk::{app_history, storage_app};
 use std::cmp::Reverse;
@@ -31,6 +31,7 @@ pub fn trends_of_run(workspace: &Workspace, plan: &RunPlan) -> RunTrends {
     let listed = |set: &PlannedSet| ListedSet {
         path: set.path.clone(),
         ids: vec![set.id.clone()],
+        cases: set.file_cases,
     };
     let sets: Vec<ListedSet> = plan.sets.iter().map(listed).collect();
     RunTrends::new(history_of(workspace), &sets, &workspace.root)
@@ -200,13 +201,33 @@ fn results_in(
     }
 }
 
+/// The outcomes of all cases over the runs of a workspace, of which the newest is this one. `None` if it is not stored there, or is
+/// one that is not compared with others, such as a run of one turn.
+pub fn case_trends_up_to(workspace: &Workspace, state: &RunState) -> Option<CaseTrends> {
+    let history = history_of(workspace);
+    history.store_outcomes(state);
+    let trends = trends_of(workspace, &history, || {
+        let open = |set| Some((set, open_set(set).ok()?.file));
+        workspace.sets.iter().filter_map(open).collect()
+    });
+    let newest = trends.runs.last()?;
+    (newest.run_id == state.plan.run_id).then_some(trends)
+}
+
 /// The outcomes of all cases over the runs of a workspace. `files` opens the files of the workspace; it is only called if
 /// there are results of ADK, which have to be matched with the ids in the files.
 pub fn case_trends<'a>(
     workspace: &Workspace,
     files: impl FnOnce() -> Vec<(&'a SetPath, SetFile)>,
 ) -> CaseTrends {
-    let history = history_of(workspace);
+    trends_of(workspace, &history_of(workspace), files)
+}
+
+fn trends_of<'a>(
+    workspace: &Workspace,
+    history: &History,
+    files: impl FnOnce() -> Vec<(&'a SetPath, SetFile)>,
+) -> CaseTrends {
     let has_adk = history.runs.iter().any(|run| !run.is_evaltrail());
     let files = if has_adk { files() } else { Vec::new() };
     let sets: Vec<HistorySet> = files

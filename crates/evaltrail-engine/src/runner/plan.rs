@@ -10,9 +10,9 @@ use crate::judge::JudgeGrant;
 use crate::runner::chosen_cases::quarantine_on;
 use crate::store::{AllShardsPlan, CaseQueue, MAX_ATTEMPTS};
 use crate::stubs::StubFile;
-use crate::workspace::{OpenSet, SetPath, Workspace, current_commit};
+use crate::workspace::{OpenSet, SetPath, Workspace, agent_files_hash, current_commit};
 use evaltrail_core::domain::{
-    AttemptKey, CaseKey, EndedAttempt, InMemory, PlannedCase, PlannedCases, PlannedSet,
+    AgentSpec, AttemptKey, CaseKey, EndedAttempt, InMemory, PlannedCase, PlannedCases, PlannedSet,
     RequestedOptions, RunOptions, RunPlan, Shard, ShardBy, agent_without_secrets,
 };
 use evaltrail_core::formats::{FileProblem, Notes, SetFile};
@@ -107,6 +107,7 @@ pub fn prepare(
         }
     }
     let mut plan = planned.plan;
+    note_agent_files(&mut plan);
     plan.cases.shrink_to_fit();
     check_size(&plan, &problems)?;
     let (mut whole, mut remarks) = (None, Vec::new());
@@ -139,6 +140,20 @@ pub fn prepare(
         queue: None,
         remarks,
     })
+}
+
+/// Notes which files the agents have now, so that it is known later whether they were changed. Saved responses depend on none.
+fn note_agent_files(plan: &mut RunPlan) {
+    let mut known: HashMap<PathBuf, Option<String>> = HashMap::new();
+    for set in &mut plan.sets {
+        let has_files = !matches!(set.agent, AgentSpec::Saved | AgentSpec::PriorAttempts);
+        if let Some(folder) = set.app_dir.as_ref().filter(|_| has_files) {
+            let hash = known
+                .entry(folder.clone())
+                .or_insert_with(|| agent_files_hash(folder));
+            set.agent_files = hash.clone();
+        }
+    }
 }
 
 /// The sets that are planned so far, with what is needed to execute them, in the plan's order.

@@ -76,6 +76,7 @@ impl SetPlanner<'_> {
             path: set.path.clone(),
             digest: open.digest.clone(),
             agent,
+            agent_files: None,
             agent_jobs: workspace.config.agent_jobs.get(&agent_name).copied(),
             file_cases: Some(open.file.len()),
             agent_name,

@@ -299,6 +299,7 @@ fn planned_set(workspace: &Path, set: BaselineSet) -> PlannedSet {
         },
         agent_name: String::new(),
         agent_jobs: None,
+        agent_files: None,
         file_cases: None,
         app_dir: None,
         criteria: set.criteria,

@@ -388,6 +388,7 @@ mod tests {
                 agent: evaltrail_core::domain::AgentSpec::Saved,
                 agent_name: String::new(),
                 agent_jobs: None,
+                agent_files: None,
                 file_cases: None,
                 app_dir: None,
                 criteria: Vec::new(),

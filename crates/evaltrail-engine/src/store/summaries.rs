@@ -235,6 +235,7 @@ mod tests {
             agent: AgentSpec::Saved,
             agent_name: String::new(),
             agent_jobs: None,
+            agent_files: None,
             file_cases: None,
             app_dir: None,
             criteria: Vec::new(),

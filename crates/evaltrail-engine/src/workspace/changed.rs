@@ -80,7 +80,7 @@ fn folders_below(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
 }
 
 /// Whether a folder or file with this name is searched.
-fn is_searched(name: &str) -> bool {
+pub(super) fn is_searched(name: &str) -> bool {
     !name.starts_with('.') && !NOT_SOURCE.contains(&name)
 }
 

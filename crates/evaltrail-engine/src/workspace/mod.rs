@@ -2,6 +2,7 @@
 //! follows no link out of it.
 
 mod agent;
+mod agent_files;
 mod agent_folders;
 mod changed;
 mod commit;
@@ -20,6 +21,7 @@ pub use agent::{
     AgentNotFound, agent_for, agent_named, agent_of_set, app_of_first_case, has_agent,
     is_known_app, named_agents, with_python,
 };
+pub use agent_files::agent_files_hash;
 pub use agent_folders::{AgentFolder, is_agent};
 pub use changed::{sources_changed_at, watched_folders};
 pub use commit::current_commit;

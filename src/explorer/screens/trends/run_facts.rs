@@ -1,7 +1,7 @@
 //! Texts about the chosen run of a row.
 
 use super::series_text::difference_of;
-use crate::explorer::case_list::trend::{changes, short};
+use crate::explorer::case_list::trend::short;
 use crate::explorer::shared::model::Model;
 use evaltrail_core::domain::counted;
 use evaltrail_engine::history::{RunSummary, Series};
@@ -65,7 +65,7 @@ pub(super) fn facts_of(
 }
 
 fn changed_text(before: &RunSummary, run: &RunSummary, set: &Path) -> String {
-    let mut changed = changes(before, run, set);
+    let mut changed = before.changes_until(run, set);
     if before.commit.is_some() && run.commit.is_some() && before.commit != run.commit {
         changed.push("the commit");
     }

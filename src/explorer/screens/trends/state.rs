@@ -39,6 +39,7 @@ impl TrendsScreen {
         let listed = |set: &'_ SetView| ListedSet {
             path: set.path.path.clone(),
             ids: set_ids(set),
+            cases: set.read.as_ref().map(|file| file.len()),
         };
         let listed: Vec<ListedSet> = sets.iter().map(listed).collect();
         self.series = collect_series(&history, &listed, folder);

@@ -32,6 +32,7 @@ fn run(cases: &[Case], change: impl Fn(&mut RunPlan)) -> RunState {
         agent: AgentSpec::PriorAttempts,
         agent_name: String::new(),
         agent_jobs: None,
+        agent_files: None,
         file_cases: None,
         app_dir: None,
         criteria: Vec::new(),

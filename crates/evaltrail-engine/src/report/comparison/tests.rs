@@ -20,6 +20,7 @@ fn set_of(file: &str, threshold: f64) -> PlannedSet {
         agent: AgentSpec::PriorAttempts,
         agent_name: String::new(),
         agent_jobs: None,
+        agent_files: None,
         file_cases: None,
         app_dir: None,
         criteria: vec![Criterion::new("m", Some(threshold))],

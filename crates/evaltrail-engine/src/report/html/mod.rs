@@ -8,6 +8,7 @@ mod escape;
 mod trends;
 
 use super::attempts::{attempts_in_order, no_score_text, titled};
+use super::cause_states::{CauseStates, state_text};
 use super::failures::{
     change_for, failed_cases, groups_headline, groups_of, listed_groups, percent, reason_in_group,
 };
@@ -37,8 +38,8 @@ const MAX_LISTED: usize = 1000;
 pub(super) const REPORT: ReportFormat = ReportFormat {
     name: "html",
     ending: "html",
-    write: |state, to| write_html_report(state, EarlierRuns::default(), to),
-    write_with_earlier_runs: Some(write_html_report),
+    write: write_html_report,
+    has_trends: true,
     ..BASE
 };
 
@@ -54,11 +55,11 @@ fn write_html_report(
     for words in run_remarks(state) {
         let _ = writeln!(out, "<p>{}</p>", text(&words));
     }
-    if let Some(words) = earlier.baseline {
+    if let Some(baseline) = earlier.baseline {
         let _ = writeln!(
             out,
             "<h2>Compared with the baseline</h2>\n<pre>{}</pre>",
-            text(words)
+            text(baseline.words)
         );
     }
     let is_passed = |at: &usize| {
@@ -68,7 +69,7 @@ fn write_html_report(
     let (passed, others): (Vec<usize>, Vec<usize>) =
         (0..state.plan.cases.len()).partition(is_passed);
     not_passed(state, &others, &mut out);
-    groups(state, &mut out);
+    groups(state, earlier.causes, &mut out);
     out.push_str("<h2>Metrics</h2>\n");
     metrics(state, &mut out);
     if let Some(trends) = earlier.trends {
@@ -240,9 +241,9 @@ fn links_to_attempts(attempts: &[Arc<EndedAttempt>]) -> String {
 }
 
 /// What failed cases share: a block for each cause, with the names of its cases.
-fn groups(state: &RunState, out: &mut String) {
+fn groups(state: &RunState, states: Option<CauseStates<'_>>, out: &mut String) {
     let failed = failed_cases(state);
-    let found = groups_of(&failed);
+    let found = groups_of(&failed, states);
     let Some(headline) = groups_headline(&found, failed.len()) else {
         return;
     };
@@ -260,6 +261,10 @@ fn groups(state: &RunState, out: &mut String) {
             );
             continue;
         }
+        let known = match state_text(states, &group.shared) {
+            known if known.is_empty() => known,
+            known => format!(" <b>{}</b>", text(&known)),
+        };
         let class = if group.is_nested {
             " class=\"nested\""
         } else {
@@ -267,7 +272,7 @@ fn groups(state: &RunState, out: &mut String) {
         };
         let _ = writeln!(
             out,
-            "<details{class}><summary>{count} × {cause} ({share})</summary>"
+            "<details{class}><summary>{count} × {cause} ({share}){known}</summary>"
         );
         if let Some(change) = change_for(state, &failed, &group.members) {
             let _ = writeln!(out, "<p>All would pass with {}</p>", text(&change));

@@ -1,0 +1,93 @@
+//! What became of the causes of a run's failures: which are new or came back, and which are gone since this run.
+
+use crate::history::{CaseTrends, RunSummary};
+use evaltrail_core::analysis::{CauseState, CauseTrend, FailureGroup, FailureGroups};
+use evaltrail_core::domain::{Cause, counted};
+use std::cmp::Reverse;
+
+/// The causes over the runs, of which the one that is reported is the newest.
+#[derive(Clone, Copy)]
+pub struct CauseStates<'a>(&'a CaseTrends);
+
+impl<'a> CauseStates<'a> {
+    /// The causes over these runs. `None` if there is only one: then everything would be new.
+    pub fn new(trends: &'a CaseTrends) -> Option<CauseStates<'a>> {
+        (trends.runs.len() > 1).then_some(CauseStates(trends))
+    }
+
+    /// What became of a cause, in words: "new", "back: gone since run 51c0ffee1234", "in 3 runs since run 0badcafe5678".
+    pub fn describe(self, cause: &Cause) -> Option<String> {
+        let trend = self.0.causes.get(cause)?;
+        Some(match (trend.state(), trend.gone_before) {
+            (CauseState::Back, Some(gone)) => format!("back: gone since {}", self.run_name(gone)?),
+            (CauseState::Ongoing, _) => {
+                let since = trend.seen.iter().filter(|one| one.run >= trend.since);
+                let runs = counted(since.count(), "run");
+                let joined = match trend.joined {
+                    0 => String::new(),
+                    count => format!("{}, ", counted(count, "new case")),
+                };
+                format!("{joined}in {runs} since {}", self.run_name(trend.since)?)
+            }
+            (state, _) => state.name().into(),
+        })
+    }
+
+    /// What became of a cause.
+    pub(super) fn state(self, cause: &Cause) -> Option<CauseState> {
+        self.0.causes.state(cause)
+    }
+
+    /// The causes that the last run ended, the ones of most cases first.
+    pub(super) fn gone(self) -> Vec<&'a CauseTrend> {
+        let last = self.0.runs.len() - 1;
+        let all = self.0.causes.all().into_iter();
+        let mut gone: Vec<&CauseTrend> = all.filter(|one| one.gone == Some(last)).collect();
+        let cases = |one: &&CauseTrend| one.seen.last().map_or(0, |seen| seen.cases);
+        gone.sort_by_key(|one| Reverse(cases(one)));
+        gone
+    }
+
+    fn run_name(self, run: usize) -> Option<String> {
+        self.0
+            .runs
+            .get(run)
+            .map(|run| format!("run {}", RunSummary::short_id(run)))
+    }
+}
+
+/// Whether a case of the newest run has a cause that is new or came back. In the only run, every cause is new.
+pub fn has_new_causes(trends: &CaseTrends) -> bool {
+    let last = trends.runs.len().saturating_sub(1);
+    let all = trends.causes.all();
+    all.iter()
+        .any(|one| one.state().is_news() && one.last_seen() == last)
+}
+
+/// What became of a cause, in words; empty if that is not known.
+pub(super) fn state_text(states: Option<CauseStates<'_>>, cause: &Cause) -> String {
+    let text = states.and_then(|states| states.describe(cause));
+    text.unwrap_or_default()
+}
+
+/// Whether a cause is new or came back.
+pub(super) fn is_news(states: Option<CauseStates<'_>>, cause: &Cause) -> bool {
+    let state = states.and_then(|states| states.state(cause));
+    state.is_some_and(CauseState::is_news)
+}
+
+/// Moves the groups whose cause is new or came back to the front, and those that contain such a group.
+pub(super) fn news_first(
+    mut groups: FailureGroups,
+    states: Option<CauseStates<'_>>,
+) -> FailureGroups {
+    let is_old = |group: &FailureGroup| {
+        let is_news_within = group.nested.iter().any(|one| is_news(states, &one.cause));
+        !is_news(states, &group.cause) && !is_news_within
+    };
+    groups.groups.sort_by_key(is_old);
+    for group in &mut groups.groups {
+        group.nested.sort_by_key(is_old);
+    }
+    groups
+}
