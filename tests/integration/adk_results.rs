@@ -392,7 +392,7 @@ fn explorer_and_queue_work_on_adk_results() {
     press("c", "why the failure stays");
     press("known", "known");
     press("\r", "1 undecided · accept 1 · comment 1");
-    press("\x13", "triage of 2 failures");
+    press("\x13", "triage: 2 decisions");
     press("", "still undecided: 1");
     press("\r", "comment: known");
     press("", "✓ 2  ! 2");

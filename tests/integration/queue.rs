@@ -159,7 +159,7 @@ fn forty_failures_are_triaged_and_undone() {
             if at < 5 {
                 &left
             } else {
-                "triage of 40 failures"
+                "triage: 34 decisions, criteria changed"
             },
         );
     }
@@ -207,7 +207,9 @@ fn forty_failures_are_triaged_and_undone() {
     screen.terminal.keys("\x1b");
     screen.terminal.wait_for("‖ 7");
     screen.terminal.keys("u");
-    screen.terminal.wait_for("undone: triage of 40 failures");
+    screen
+        .terminal
+        .wait_for("undone: triage: 34 decisions, criteria changed");
     for (name, text) in &before {
         assert_eq!(
             &files(&workspace)[name],
@@ -227,7 +229,9 @@ fn forty_failures_are_triaged_and_undone() {
         "a failure without its rule is undecided again"
     );
     screen.terminal.keys("U");
-    screen.terminal.wait_for(" done: triage of 40 failures");
+    screen
+        .terminal
+        .wait_for(" done: triage: 34 decisions, criteria changed");
     assert_eq!(files(&workspace), after);
     assert_ne!(relaxed(), 0);
     screen.terminal.keys("q");

@@ -320,8 +320,13 @@ fn press_keys(model: &mut Model, keys: &str) -> Vec<Effect> {
 
 /// Shows that keys are not bound here, and what they do elsewhere.
 fn unbound(model: &mut Model, pressed: &[Key]) -> Vec<Effect> {
-    if model.view.open_dialog.is_some() {
-        return Vec::new();
+    if let Some(dialog) = &model.view.open_dialog {
+        let is_question = matches!(dialog.context(), Some(Context::Confirm | Context::Trust));
+        let words = "answer the question first: its keys are in its last line";
+        return match is_question {
+            true => notices::notify(model, words.into(), false),
+            false => Vec::new(),
+        };
     }
     let keys = pressed
         .iter()

@@ -6,7 +6,7 @@ use crate::explorer::authoring::conditions::{
 };
 use crate::explorer::authoring::proposal::Proposal;
 use crate::explorer::running::start;
-use crate::explorer::screens::{edit, run, runs, trends};
+use crate::explorer::screens::{edit, queue, run, runs, trends};
 use crate::explorer::shared::case_lines::CaseTab;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::command_names::RUN;
@@ -59,7 +59,22 @@ pub(crate) fn in_workspace(model: &Model) -> Enabled {
     }
 }
 
+/// On the screen of a run, only after its end: until then other cases may fail for the same cause.
+fn has_run_ended(model: &Model) -> Enabled {
+    let is_live = model.run.as_ref().is_some_and(|run| run.is_live());
+    match model.is_on(Context::Run) && is_live {
+        true => Err("the run has not ended"),
+        false => Ok(()),
+    }
+}
+
+pub(crate) fn can_triage(model: &Model) -> Enabled {
+    has_run_ended(model)?;
+    queue::can_open(model)
+}
+
 pub(crate) fn has_failure(model: &Model) -> Enabled {
+    has_run_ended(model)?;
     let Some(node) = model.view.browse.nodes.get(model.view.browse.node) else {
         return Err("there is no eval set here");
     };
@@ -108,8 +123,10 @@ pub(crate) fn can_run_again(model: &Model) -> Enabled {
 
 /// Whether there are cases that [`start::repeat`] would run.
 pub(crate) fn can_repeat(model: &Model) -> Enabled {
+    let is_list = model.is_on(Context::Browse) && model.view.browse.selected.is_empty();
     match model.is_on(Context::Run) {
         true => can_rerun(model),
+        false if is_list && model.view.browse.visible.is_empty() => Err("no case is listed"),
         false => can_run(model),
     }
 }

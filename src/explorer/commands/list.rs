@@ -4,7 +4,7 @@
 #![allow(missing_docs)]
 
 use super::enabled::{has_failure, has_rows, has_something_to_clear};
-use super::{Access, Command, CommandGroup};
+use super::{Access, Command, CommandGroup, LIST_OR_ENDED_RUN, in_list};
 use crate::explorer::authoring::conditions::has_case;
 use crate::explorer::dialogs;
 use crate::explorer::screens::browse;
@@ -75,8 +75,9 @@ pub static CAUSES: Command = Command {
     help: "list the causes that failures share, and the cases of one",
     hint: Some("causes"),
     access: Access::Reads,
+    contexts: LIST_OR_ENDED_RUN,
     enabled: has_failure,
-    run: dialogs::causes::open,
+    run: |model| in_list(model, dialogs::causes::open),
     ..BASE
 };
 

@@ -28,6 +28,7 @@ pub use runs::*;
 pub use triage::*;
 pub use what_if::*;
 
+use crate::explorer::shared::case_list::BrowseScreen;
 use crate::explorer::shared::command_names::CommandName;
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::effect::Effect;
@@ -59,6 +60,7 @@ const LIST_OR_CASE: &[Context] = &[Context::Browse, Context::Case, Context::Queu
 /// The screens of two runs.
 const OF_TWO_RUNS: &[Context] = &[Context::Comparison, Context::ComparedCase];
 const LISTS: &[Context] = &[Context::Browse, Context::Case];
+const LIST_OR_ENDED_RUN: &[Context] = &[Context::Browse, Context::Run];
 const SCROLLED: &[Context] = &[
     Context::Browse,
     Context::Case,
@@ -151,6 +153,14 @@ pub enum Access {
     Reads,
     /// It changes some.
     Changes,
+}
+
+/// Executes a command of the list, which is shown first if the screen is that of a run.
+fn in_list(model: &mut Model, run: fn(&mut Model) -> Vec<Effect>) -> Vec<Effect> {
+    if model.is_on(Context::Run) {
+        model.show(BrowseScreen);
+    }
+    run(model)
 }
 
 /// The fields that most commands share. A command that does not say that it reads is one that changes.
@@ -331,6 +341,7 @@ pub static COMMANDS: &[&Command] = &[
     &WATCH_FILES,
     &RUN_CHANGED,
     &COMPARE_RUNS,
+    &COMPARE_BASELINE,
     &WITHOUT_EXPECTED,
     &MARK_RUN,
     &NAME_RUN,

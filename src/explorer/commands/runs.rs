@@ -76,12 +76,26 @@ pub static COMPARE_RUNS: Command = Command {
         name: "compare",
         default_keys: &["c"],
     },
-    help: "compare the marked run, or the one before, with the run under the cursor",
+    help: "compare the marked run, or the one before, with the run under the cursor; the older one comes first",
     hint: Some("compare"),
     access: Access::Reads,
     contexts: &[Context::Runs],
     enabled: runs::can_compare,
     run: runs::compare,
+    ..BASE
+};
+
+pub static COMPARE_BASELINE: Command = Command {
+    id: &CommandName {
+        name: "compare with baseline",
+        default_keys: &["b"],
+    },
+    help: "compare the baseline with the run under the cursor",
+    hint: Some("vs baseline"),
+    access: Access::Reads,
+    contexts: &[Context::Runs],
+    enabled: runs::can_compare_with_baseline,
+    run: runs::compare_with_baseline,
     ..BASE
 };
 

@@ -3,7 +3,8 @@
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
 
-use super::{Command, CommandGroup};
+use super::enabled::can_triage;
+use super::{Command, CommandGroup, LIST_OR_ENDED_RUN, in_list};
 use crate::explorer::screens::queue;
 use crate::explorer::screens::queue::decide::Choice;
 use crate::explorer::shared::command_names;
@@ -24,9 +25,9 @@ pub static TRIAGE: Command = Command {
     id: &command_names::TRIAGE,
     help: "decide about the listed failures one after the other, the largest group first",
     hint: Some("triage"),
-    contexts: &[Context::Browse],
-    enabled: queue::can_open,
-    run: queue::open,
+    contexts: LIST_OR_ENDED_RUN,
+    enabled: can_triage,
+    run: |model| in_list(model, queue::open),
     ..BASE
 };
 

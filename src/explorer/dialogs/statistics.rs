@@ -11,7 +11,7 @@ use crate::explorer::shared::model::{Dialog, Model};
 use crate::explorer::shared::motion::Motion;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::over;
-use crate::explorer::widgets::text::{put, put_right};
+use crate::explorer::widgets::text::{fit_middle, put, put_right};
 use evaltrail_core::domain::{clean_line, score_text};
 use evaltrail_core::metrics::{Aggregate, INTERVALS, aggregates_by_case};
 use ratatui::buffer::Buffer;
@@ -189,7 +189,8 @@ fn draw_line(
     let number = |value: Option<f64>| value.map_or("—".to_string(), score_text);
     let numbers = [of.mean, of.std, of.min, of.median, of.p90, of.p95].map(number);
     let counts = format!("{}/{}/{}", of.valid, of.errored, of.total);
-    put(buffer, area.x + 1, y, name, &of.metric, row);
+    let shown = fit_middle(&of.metric, usize::from(name));
+    put(buffer, area.x + 1, y, name, &shown, row);
     let style = match of.errored {
         0 => row,
         _ => theme.within(row, theme.style(Role::Errored)),

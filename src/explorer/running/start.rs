@@ -166,7 +166,7 @@ pub(crate) fn rerun_hint(model: &Model) -> String {
             let all = model.view.browse.visible.len();
             match count_run(model, model.view.browse.visible.iter()) {
                 run if run == all => format!("run all ({all})"),
-                run => format!("run {run} of {all}"),
+                run => format!("run {run} with an agent (of {all})"),
             }
         }
         false => "rerun failed".into(),
@@ -346,7 +346,7 @@ pub(crate) fn run_again(model: &mut Model) -> Vec<Effect> {
     }
     let cases = failed_here(model);
     let against = against_of(model, &cases);
-    start(model, cases, against)
+    run_cases(model, cases, against)
 }
 
 /// The listed cases that did not pass; on the run screen, those of the run that have not passed since either, by an edit

@@ -90,6 +90,12 @@ impl RunsState {
             && history.is_some_and(|history| history.baseline.as_ref() == Some(&run.run_id))
     }
 
+    /// The baseline, if it is one of these runs.
+    pub fn baseline(&self) -> Option<&RunSummary> {
+        let runs = &self.history.as_ref()?.runs;
+        runs.iter().find(|run| self.is_baseline(run))
+    }
+
     /// The run that is compared with the one under the cursor: the marked one, else its [`predecessor`].
     pub fn first_of_comparison(&self) -> Option<&RunSummary> {
         let history = self.history.as_ref()?;

@@ -44,6 +44,20 @@ pub(crate) fn put_right(
     put(buffer, end.saturating_sub(wide), y, wide, &text, style)
 }
 
+/// A name that is cut in the middle to a width in columns, so that names with the same beginning are told apart.
+pub(crate) fn fit_middle(name: &str, width: usize) -> String {
+    let clean = clean_line(name);
+    let letters: Vec<&str> = clean.graphemes(true).collect();
+    let is_narrow = clean.width() == letters.len();
+    if letters.len() <= width || !is_narrow {
+        return fit(&clean, width).into_owned();
+    }
+    let tail = width.saturating_sub(1) * 2 / 3;
+    let head = width.saturating_sub(1) - tail;
+    let end = letters[letters.len() - tail..].concat();
+    format!("{}…{end}", letters[..head].concat())
+}
+
 /// Cleans text and cuts it to `width` columns.
 pub(crate) fn fit(text: &str, width: usize) -> Cow<'_, str> {
     // Only the beginning of a very long text is cleaned.

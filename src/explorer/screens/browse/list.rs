@@ -4,7 +4,7 @@ use super::case_row::{QUARANTINED, case_row};
 use super::columns::{ColumnWidths, headings, measured_rows};
 use super::reason::note_reason;
 use crate::explorer::authoring::conditions::can_write_set;
-use crate::explorer::case_list::decisions::quarantined_totals;
+use crate::explorer::case_list::decisions::{quarantine_of, quarantined_totals};
 use crate::explorer::shared::case_list::{Pane, TreeNode};
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::command_names::{CLEAR, NEW_CASE};
@@ -145,6 +145,14 @@ fn cut_to(text: String, room: usize) -> String {
 /// Counts over the sets that are listed; flaky cases and failures of quarantined cases are counted apart. If some cases have
 /// results, the number of those that have none follows.
 fn totals_text(model: &Model) -> String {
+    let browse = &model.view.browse;
+    if !browse.filter.is_empty() || browse.narrowing.is_some() {
+        return match browse.visible.len() {
+            0..=MAX_COUNTED => listed_totals_text(model),
+            // Counted for each frame, which would be felt.
+            _ => String::new(),
+        };
+    }
     let sets = model.sets_at_cursor();
     let (mut totals, mut quarantined, mut flaky) = (Totals::default(), 0, 0);
     let mut not_run = 0;
@@ -163,6 +171,11 @@ fn totals_text(model: &Model) -> String {
         quarantined += apart.ended();
         flaky += of_flaky.ended();
     }
+    totals_with(totals, (quarantined, flaky, not_run))
+}
+
+/// The counts by status, those of quarantined and flaky cases, and of those that were not run.
+fn totals_with(totals: Totals, (quarantined, flaky, not_run): (usize, usize, usize)) -> String {
     let mut words = counts_text(totals);
     for (sign, count) in [(QUARANTINED, quarantined), (FLAKY, flaky)] {
         if count > 0 {
@@ -173,6 +186,25 @@ fn totals_text(model: &Model) -> String {
         words += &format!("  {not_run} not run");
     }
     words
+}
+
+/// The maximum number of listed cases that are counted by status while a filter is active.
+const MAX_COUNTED: usize = 20_000;
+
+/// [`totals_text`] of the listed cases.
+fn listed_totals_text(model: &Model) -> String {
+    let (mut totals, mut quarantined, mut flaky, mut not_run) = (Totals::default(), 0, 0, 0);
+    for case in &model.view.browse.visible {
+        match model.view.outcomes.get(*case) {
+            None => not_run += 1,
+            Some(one) if one.is_failing() && quarantine_of(model, *case).is_some() => {
+                quarantined += 1;
+            }
+            Some(one) if one.is_flaky => flaky += 1,
+            Some(one) => totals.add(one.worst),
+        }
+    }
+    totals_with(totals, (quarantined, flaky, not_run))
 }
 
 fn running_cases(model: &Model) -> HashSet<CaseRef> {

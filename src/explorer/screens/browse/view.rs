@@ -118,16 +118,22 @@ fn folder_title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
         theme.style(Role::Faint),
     );
     if let Some(words) = &*model.vs_baseline {
-        let words = format!("   last run {words}");
         let room = room.saturating_sub(folder);
-        // A part of it could be misread.
-        if words.width() <= usize::from(room) {
+        // A part that is cut anywhere could be misread: the counts alone, with fewer words, are the shortest form.
+        let counts = words.split(';').next().unwrap_or_default();
+        let forms = [
+            format!("   last run {words}"),
+            format!("   last run {counts}"),
+            format!("   {counts}"),
+        ];
+        let fits = |words: &&String| words.width() <= usize::from(room);
+        if let Some(words) = forms.iter().find(fits) {
             put(
                 buffer,
                 area.x + used + folder,
                 area.y,
                 room,
-                &words,
+                words,
                 theme.style(Role::Text),
             );
         }

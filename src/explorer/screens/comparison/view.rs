@@ -140,7 +140,7 @@ fn list(screen: &ComparisonScreen, area: Rect, theme: &Theme, buffer: &mut Buffe
         );
     }
     let rows = usize::from(inner.height);
-    let name = name_width(screen, inner.width);
+    let widths = RowWidths::new(screen, inner.width);
     for at in screen.offset..screen.rows.len().min(screen.offset + rows) {
         let row = Rect {
             y: inner.y + (at - screen.offset) as u16,
@@ -164,7 +164,7 @@ fn list(screen: &ComparisonScreen, area: Rect, theme: &Theme, buffer: &mut Buffe
                 case_row(
                     &screen.pair,
                     &screen.pair.found.cases[case],
-                    name,
+                    widths,
                     row,
                     style,
                     theme,
@@ -192,38 +192,65 @@ fn role_of(list: CaseList, theme: &Theme) -> Style {
     }
 }
 
-/// Columns of the outcomes in both runs.
+/// Columns of the outcomes in both runs, at least.
 const OUTCOMES: u16 = 12;
+/// Between the outcomes of both runs.
+const ARROW: &str = " → ";
 
-fn name_width(screen: &ComparisonScreen, width: u16) -> u16 {
-    let shown = screen
-        .rows
-        .iter()
-        .skip(screen.offset)
-        .take(100)
-        .filter_map(|row| match row {
-            ComparisonRow::Case(at) => {
-                Some(screen.pair.case_name(&screen.pair.found.cases[*at]).width())
-            }
+/// The widths of the columns of the cases.
+#[derive(Clone, Copy)]
+struct RowWidths {
+    /// The outcomes in both runs, with the indentation before them and the space behind them.
+    outcomes: u16,
+    name: u16,
+}
+
+impl RowWidths {
+    /// The widths that the shown rows need.
+    fn new(screen: &ComparisonScreen, width: u16) -> RowWidths {
+        let rows = screen.rows.iter().skip(screen.offset).take(100);
+        let shown = rows.filter_map(|row| match row {
+            ComparisonRow::Case(at) => Some(&screen.pair.found.cases[*at]),
             ComparisonRow::Heading(..) => None,
         });
-    let most = usize::from(width).saturating_sub(usize::from(OUTCOMES) + 2) / 2;
-    shown.max().unwrap_or(0).clamp(8, most.max(8)) as u16
+        let (mut name, mut outcomes) = (8, OUTCOMES);
+        for case in shown {
+            let (before, after) = attempts_in_both(&screen.pair, case);
+            let [before, after] = [before, after].map(|side| outcome_text(&side).0.width());
+            outcomes = outcomes.max((before + ARROW.width() + after) as u16 + 4);
+            name = name.max(screen.pair.case_name(case).width());
+        }
+        let most = usize::from(width.saturating_sub(outcomes + 2) / 2).max(8);
+        RowWidths {
+            outcomes,
+            name: name.min(most) as u16,
+        }
+    }
+}
+
+/// The attempts of a case in the first and in the second run.
+fn attempts_in_both(
+    pair: &ComparedPair,
+    case: &ComparedCase,
+) -> (Vec<Arc<EndedAttempt>>, Vec<Arc<EndedAttempt>>) {
+    let attempts = |run: &ComparedRun, at: Option<usize>| at.map(|at| run.state.attempts_of(at));
+    (
+        attempts(&pair.before, case.before).unwrap_or_default(),
+        attempts(&pair.after, case.after).unwrap_or_default(),
+    )
 }
 
 fn case_row(
     pair: &ComparedPair,
     case: &ComparedCase,
-    name: u16,
+    RowWidths { outcomes, name }: RowWidths,
     row: Rect,
     style: Style,
     theme: &Theme,
     buffer: &mut Buffer,
 ) {
     let mut x = row.x + 2;
-    let attempts = |run: &ComparedRun, at: Option<usize>| at.map(|at| run.state.attempts_of(at));
-    let before = attempts(&pair.before, case.before).unwrap_or_default();
-    let after = attempts(&pair.after, case.after).unwrap_or_default();
+    let (before, after) = attempts_in_both(pair, case);
     for (at, (words, status)) in [&before, &after]
         .map(|side| outcome_text(side))
         .into_iter()
@@ -236,7 +263,7 @@ fn case_row(
                 x,
                 row.y,
                 3,
-                " → ",
+                ARROW,
                 theme.within(style, theme.style(Role::Faint)),
             );
         }
@@ -244,12 +271,12 @@ fn case_row(
             buffer,
             x,
             row.y,
-            OUTCOMES / 2,
+            outcomes,
             &words,
             theme.within(style, look),
         );
     }
-    x = x.max(row.x + OUTCOMES);
+    x = x.max(row.x + outcomes);
     put(buffer, x, row.y, name, &pair.case_name(case), style);
     x += name + 2;
     let room = row.right().saturating_sub(x);
@@ -290,17 +317,29 @@ fn interval_text(before: &[Arc<EndedAttempt>], after: &[Arc<EndedAttempt>]) -> O
     let [before, after] =
         [before, after].map(|attempts| PassCount::count(attempts).interval_text());
     let words = |interval: Option<String>| interval.unwrap_or_else(|| "–".into());
-    (before.is_some() || after.is_some())
-        .then(|| format!("95 %: {} → {}", words(before), words(after)))
+    (before.is_some() || after.is_some()).then(|| {
+        format!(
+            "pass rate {} → {} (95 % intervals)",
+            words(before),
+            words(after)
+        )
+    })
 }
 
 /// What changed beside the outcome, and why the case does not pass.
 fn row_text(pair: &ComparedPair, case: &ComparedCase) -> String {
     let [before, after] = pair.attempts(case);
-    let reason = after
-        .or(before)
-        .map(|attempt| attempt.reason_with_model_errors())
-        .unwrap_or_default();
+    let why = |attempt: Arc<EndedAttempt>| attempt.reason_with_model_errors();
+    let has_passed = after
+        .as_ref()
+        .is_some_and(|attempt| attempt.status == Status::Passed);
+    let reason = match (before, after) {
+        // Of a case that passes, why it did not before.
+        (Some(before), Some(_)) if has_passed && before.status != Status::Passed => {
+            format!("was: {}", why(before))
+        }
+        (before, after) => after.or(before).map(why).unwrap_or_default(),
+    };
     let mut words = Vec::new();
     if let (true, Some(a)) = (case.changed.contains(&ChangedCondition::Name), case.before) {
         words.push(format!("was {}", pair.before.case_name(a)));

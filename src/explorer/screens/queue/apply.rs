@@ -95,9 +95,10 @@ fn show_summary(model: &mut Model, criteria: Vec<FileEdit>) -> Vec<Effect> {
         .into_iter()
         .map(|(_, decision)| decision)
         .collect();
-    let words = match decisions.len() + relaxed.len() {
-        1 => "triage of 1 failure".to_string(),
-        count => format!("triage of {count} failures"),
+    let words = match (decisions.len(), relaxed.len()) {
+        (0, _) => "triage: criteria changed".to_string(),
+        (decided, 0) => format!("triage: {}", counted(decided, "decision")),
+        (decided, _) => format!("triage: {}, criteria changed", counted(decided, "decision")),
     };
     let applying = Applying {
         decisions,
@@ -327,7 +328,7 @@ mod tests {
         };
         model.finished_triages = ["a", "b"]
             .map(|eval_id| FinishedTriage {
-                words: "triage of 1 failure".into(),
+                words: "triage: 1 decision".into(),
                 is_undone: false,
                 before: vec![of(eval_id, None)],
                 after: vec![of(eval_id, Some(DecisionKind::Relax))],
@@ -335,7 +336,7 @@ mod tests {
             .into();
         let mut steps = Vec::new();
         for stands in [false, false, true, true, false] {
-            let effects = edited(&mut model, "triage of 1 failure", stands);
+            let effects = edited(&mut model, "triage: 1 decision", stands);
             let [Effect::Results(ResultEffect::SaveDecisions(decisions))] = &effects[..] else {
                 panic!("{effects:?}")
             };

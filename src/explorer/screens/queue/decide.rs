@@ -10,9 +10,10 @@ use crate::explorer::shared::enabled::Enabled;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
 use crate::explorer::what_if;
-use evaltrail_core::domain::{DecisionKind, counted};
-use evaltrail_core::metrics::{WhatIf, relaxation_of_all};
+use evaltrail_core::domain::{DecisionKind, EndedAttempt, Status, counted};
+use evaltrail_core::metrics::{Rescorer, WhatIf, relaxation_of_all};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// Maximum number of cases that are named in a preview.
 const NAMED: usize = 12;
@@ -127,7 +128,9 @@ pub(crate) fn decide_group(model: &mut Model, choice: Choice) -> Vec<Effect> {
                 return notices::notify(model, why.into(), true);
             }
             let title = format!("Try this for {}?", counted(rest.len(), "case"));
-            let mut lines = change.describe();
+            let mut lines = vec![passing_text(model, &change, &rest)];
+            lines.extend(change.describe());
+            lines.extend(lowered_thresholds(model, &change, &rest));
             lines.push(format!("loosens {}", model.changed_criteria_text(&change)));
             confirm::open(model, title, lines, ScreenRequest::ChangeCriteria(change))
         }
@@ -184,6 +187,44 @@ fn preview(
 fn relaxation_of(model: &Model, cases: &[CaseRef]) -> WhatIf {
     let worst = |case: &CaseRef| model.view.outcomes.get(*case)?.worst_attempt()?.read().ok();
     relaxation_of_all(cases.iter().filter_map(worst))
+}
+
+/// How many of these cases pass with a change of criteria.
+fn passing_text(model: &Model, change: &WhatIf, cases: &[CaseRef]) -> String {
+    let mut rescorer = Rescorer::new(change);
+    let mut passes = |attempt: &Arc<EndedAttempt>| {
+        let read = attempt.read().ok();
+        read.is_some_and(|attempt| rescorer.rescore(&attempt).status == Status::Passed)
+    };
+    let outcome = |case: &&CaseRef| model.view.outcomes.get(**case);
+    let passing = cases.iter().filter_map(|case| outcome(&case));
+    let passing = passing.filter(|outcome| outcome.attempts.iter().all(&mut passes));
+    match (passing.count(), cases.len()) {
+        (passing, all) if passing == all => format!("{} pass with it", counted(all, "case")),
+        (passing, all) => format!("{passing} of {all} cases pass with it"),
+    }
+}
+
+/// Each threshold that a change lowers, with the highest one that these cases had.
+fn lowered_thresholds(model: &Model, change: &WhatIf, cases: &[CaseRef]) -> Vec<String> {
+    let attempts = || {
+        let outcomes = cases
+            .iter()
+            .filter_map(|case| model.view.outcomes.get(*case));
+        outcomes.flat_map(|outcome| &outcome.attempts)
+    };
+    let before = |metric: &str| {
+        let metrics = attempts().flat_map(|attempt| &attempt.metrics);
+        let same = metrics.filter(|one| one.metric == metric);
+        same.filter_map(|one| one.threshold).reduce(f64::max)
+    };
+    let lowered = change.thresholds.iter().filter_map(|(metric, now)| {
+        let before = before(metric).filter(|before| before > now)?;
+        Some(format!(
+            "{metric}: a score of {now} is enough instead of {before}"
+        ))
+    });
+    lowered.collect()
 }
 
 fn ask_for_note(model: &mut Model, kind: DecisionKind, cases: Vec<CaseRef>) -> Vec<Effect> {

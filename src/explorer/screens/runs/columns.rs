@@ -74,10 +74,10 @@ fn all_columns<'a>(
             Box::new(move |run| passed_text(run, theme)),
         ),
         column(
-            "others",
-            widths.others + 2,
+            "not ✓",
+            widths.not_passed + 2,
             false,
-            Box::new(move |run| (others_text(run), others_style(run, theme))),
+            Box::new(move |run| (not_passed_text(run), not_passed_style(run, theme))),
         ),
         column(
             "started",
@@ -123,7 +123,7 @@ const MIN_SETS: u16 = 8;
 /// Widths of columns that depend on the runs that are shown.
 struct MeasuredWidths {
     name: u16,
-    others: u16,
+    not_passed: u16,
     sets: u16,
     agent: u16,
     /// 0 if no run is of a special kind.
@@ -144,13 +144,13 @@ impl MeasuredWidths {
         let most = usize::from(width / 4).clamp(11, 24);
         let kind = if is_special { KIND } else { 0 };
         let name = measured(&|run| name_of(runs, run), 4, most);
-        let others = measured(&others_text, 6, 14);
+        let not_passed = measured(&not_passed_text, 6, 14);
         let sets = measured(&|run| sets_text(model, run), 4, most);
         // A part of the names of the sets says more than none.
-        let left = width.saturating_sub(name + 2 + ATTEMPTS + others + 2 + STARTED + kind + 2);
+        let left = width.saturating_sub(name + 2 + ATTEMPTS + not_passed + 2 + STARTED + kind + 2);
         MeasuredWidths {
             name,
-            others,
+            not_passed,
             sets: if left >= MIN_SETS {
                 sets.min(left)
             } else {
@@ -172,14 +172,14 @@ fn passed_text(run: &RunSummary, theme: &Theme) -> (String, Style) {
 }
 
 /// The counts of attempts that did not pass.
-fn others_text(run: &RunSummary) -> String {
+fn not_passed_text(run: &RunSummary) -> String {
     counts_text(Totals {
         passed: 0,
         ..run.totals
     })
 }
 
-fn others_style(run: &RunSummary, theme: &Theme) -> Style {
+fn not_passed_style(run: &RunSummary, theme: &Theme) -> Style {
     let worst = [Status::Failed, Status::Errored, Status::NotEvaluated]
         .into_iter()
         .find(|status| {

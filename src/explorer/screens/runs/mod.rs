@@ -7,9 +7,9 @@ mod update;
 mod view;
 
 pub(crate) use update::{
-    can_change, can_compare, can_export, can_name, can_pin, compare, export, has_folder,
-    has_run_here, list_again, listed, mark, not_exported, pin, remove, remove_confirmed, removed,
-    rename, show, show_newest,
+    can_change, can_compare, can_compare_with_baseline, can_export, can_name, can_pin, compare,
+    compare_with_baseline, export, has_folder, has_run_here, list_again, listed, mark,
+    not_exported, pin, remove, remove_confirmed, removed, rename, show, show_newest,
 };
 
 use crate::explorer::shared::context::Context;

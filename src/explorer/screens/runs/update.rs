@@ -133,6 +133,23 @@ pub(crate) fn can_compare(model: &Model) -> Enabled {
     Ok(())
 }
 
+pub(crate) fn can_compare_with_baseline(model: &Model) -> Enabled {
+    has_run_here(model)?;
+    let here = model.runs.selected().ok_or("there is no run here")?;
+    let baseline = model.runs.baseline();
+    let baseline = baseline.ok_or("no run here is the baseline; pin one first")?;
+    if !here.is_usable() {
+        return Err("foreign runs cannot be compared");
+    }
+    if baseline.path == here.path {
+        return Err("it is the baseline; go to another run");
+    }
+    match baseline.turn == here.turn {
+        true => Ok(()),
+        false => Err("one run is of all turns, the other of one turn alone"),
+    }
+}
+
 /// Opens the run under the cursor: its cases as they were.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     model.runs.follows_newest = false;
@@ -154,15 +171,27 @@ pub(crate) fn mark(model: &mut Model) -> Vec<Effect> {
 
 /// Compares the marked run, or else the newest earlier one of the same sets, with the run under the cursor.
 pub(crate) fn compare(model: &mut Model) -> Vec<Effect> {
+    let first = model.runs.first_of_comparison().cloned();
+    compare_with(model, first)
+}
+
+/// Compares the baseline with the run under the cursor.
+pub(crate) fn compare_with_baseline(model: &mut Model) -> Vec<Effect> {
+    let baseline = model.runs.baseline().cloned();
+    compare_with(model, baseline)
+}
+
+/// Compares a run with the one under the cursor; the older one comes first.
+fn compare_with(model: &mut Model, other: Option<RunSummary>) -> Vec<Effect> {
     model.runs.follows_newest = false;
-    let runs = &model.runs;
-    let pair = runs
-        .first_of_comparison()
-        .cloned()
-        .zip(runs.selected().cloned());
-    let effect = |(before, after)| {
+    let effect = |(other, here): (RunSummary, RunSummary)| {
+        let (before, after) = match other.started <= here.started {
+            true => (other, here),
+            false => (here, other),
+        };
         Effect::History(HistoryEffect::Compare(Box::new(before), Box::new(after)))
     };
+    let pair = other.zip(model.runs.selected().cloned());
     pair.map(effect).into_iter().collect()
 }
 
