@@ -1264,6 +1264,7 @@ fn history(model: &Model) -> History {
         is_whole: Some(true),
         agent: "replay garden.jsonl".into(),
         agent_files: None,
+        setup: Default::default(),
         criteria: vec!["tool_trajectory_avg_score 1".into()],
         criteria_id: 1,
         scoring: Default::default(),
@@ -1513,6 +1514,7 @@ fn compared_pair(model: &Model) -> ComparedPair {
         before,
         after,
         found,
+        setup: Default::default(),
         removed: Default::default(),
     }
 }

@@ -75,6 +75,7 @@ mod runs;
 mod score;
 mod secrets;
 mod server_output;
+mod setups;
 mod shards;
 mod stopped_workers;
 mod stubs;

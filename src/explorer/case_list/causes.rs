@@ -36,20 +36,29 @@ fn failures(model: &Model, cases: &[CaseRef]) -> (Vec<CaseRef>, FailureGroups) {
 /// What became of the cause of a group over the runs; `None` if that is not known, or if all groups would be new.
 pub(crate) fn cause_trend<'a>(model: &'a Model, what: &Narrowing) -> Option<&'a CauseTrend> {
     match what {
-        Narrowing::Cause(cause) if model.trends.runs.len() > 1 => model.trends.causes.get(cause),
-        _ => None,
+        Narrowing::Cause(cause) => trend_of(model, cause),
+        Narrowing::Others(_) | Narrowing::Alone | Narrowing::Tool(_) => None,
     }
 }
 
 /// The first cause of a failure that is new or came back. A failure that shares it with no other one is a group of its own, so that it
 /// is not lost among those that are known.
-fn news_of(model: &Model, case: CaseRef) -> Option<Cause> {
+fn news_of(model: &Model, case: CaseRef) -> Option<&CauseTrend> {
     let causes = causes_of_worst_attempt(&model.view.outcomes.get(case)?.attempts)?;
-    let is_news = |cause: &&Cause| {
-        let trend = cause_trend(model, &Narrowing::Cause((*cause).clone()));
-        trend.is_some_and(|trend| trend.state().is_news())
-    };
-    causes.iter().find(is_news).cloned()
+    let trends = causes.iter().filter_map(|cause| trend_of(model, cause));
+    trends.into_iter().find(|trend| trend.state().is_news())
+}
+
+/// "new " or "back " for a failure with such a cause, to be shown before its reason; empty for others.
+pub(crate) fn news_text(model: &Model, case: CaseRef) -> String {
+    let news = news_of(model, case);
+    news.map_or_else(String::new, |trend| format!("{} ", trend.state().name()))
+}
+
+fn trend_of<'a>(model: &'a Model, cause: &Cause) -> Option<&'a CauseTrend> {
+    // In a past run, later ones are not known.
+    let is_known = model.opened_run.is_none() && model.trends.runs.len() > 1;
+    is_known.then(|| model.trends.causes.get(cause)).flatten()
 }
 
 /// Whether the cause of a group, or of one nested in it, is new or came back.
@@ -88,8 +97,8 @@ fn groups(
     let mut news: Vec<FailureGroup> = Vec::new();
     for at in alone {
         match news_of(model, failed[at]) {
-            Some(cause) => news.push(FailureGroup {
-                cause,
+            Some(trend) => news.push(FailureGroup {
+                cause: trend.cause.clone(),
                 members: vec![at],
                 nested: Vec::new(),
             }),

@@ -74,7 +74,7 @@ pub(crate) fn since_text(model: &Model, case: CaseRef) -> Option<String> {
     let passed = named(model, last_passed) + &since.last_passed.map(rate_text).unwrap_or_default();
     let mut changed = last_passed.changes_until(first, &model.view.sets[case.set].path.path);
     if since.was_edited() {
-        changed.insert(0, "the case");
+        changed.insert(0, "the case".into());
     }
     let changed = match changed.is_empty() {
         true => String::new(),

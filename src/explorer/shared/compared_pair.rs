@@ -2,6 +2,7 @@
 
 use evaltrail_core::analysis::{ComparedCase, RunComparison};
 use evaltrail_core::domain::{EndedAttempt, RunState, worst_attempt};
+use evaltrail_engine::report::SetupDifference;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
@@ -57,6 +58,8 @@ pub struct ComparedPair {
     pub after: ComparedRun,
     /// The comparison.
     pub found: RunComparison,
+    /// What differs between the agents of the runs.
+    pub setup: SetupDifference,
     /// The cases that passed in the first run and that the workspace does not have any more, by their positions in it.
     pub removed: BTreeSet<usize>,
 }

@@ -8,7 +8,7 @@ use crate::explorer::shared::ticket::Ticket;
 use crate::explorer::terminal::task_context::TaskContext;
 use evaltrail_core::analysis::compare_runs;
 use evaltrail_engine::history::{History, PastRun, RunSummary};
-use evaltrail_engine::report::export_as_named;
+use evaltrail_engine::report::{SetupDifference, export_as_named};
 use evaltrail_engine::runner::{
     compared_with, history_of, load_past_run, name_run, past_run, pin_run, removed_cases, unpin_run,
 };
@@ -123,7 +123,9 @@ fn compare(context: &TaskContext, before: &RunSummary, after: &RunSummary) -> Re
         &context.workspace.config.comparison,
     );
     let removed = removed_cases(&found, (&before.state).into(), &context.workspace.root);
+    let setup = SetupDifference::new(&before.state, &after.state);
     Ok(Msg::History(HistoryMsg::Compared(Arc::new(ComparedPair {
+        setup,
         before,
         after,
         found,

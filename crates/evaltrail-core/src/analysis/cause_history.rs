@@ -325,6 +325,8 @@ mod tests {
         Cause::Error(name.into())
     }
 
+    /// A case, whether it was evaluated, and its causes.
+    type Observed = (u64, bool, Vec<(u32, u32)>);
     /// A run of a file: the cases that were run, each with whether it was evaluated and the names of its causes.
     type Run<'a> = &'a [(u64, bool, &'a [&'a str])];
 
@@ -332,7 +334,7 @@ mod tests {
         let mut builder = CauseHistoryBuilder::default();
         for (at, run) in runs.iter().enumerate() {
             let mut causes: Vec<Cause> = Vec::new();
-            let mut cases: Vec<(u64, bool, Vec<(u32, u32)>)> = Vec::new();
+            let mut cases: Vec<Observed> = Vec::new();
             for (case, is_evaluated, names) in *run {
                 let positions = names.iter().map(|name| {
                     causes.push(cause(name));

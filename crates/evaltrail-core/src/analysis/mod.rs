@@ -5,6 +5,7 @@
 //! two runs ───────────────compare──▶ what became of each case, each metric, and whether it is more than noise
 //! several attempts ───────repeats──▶ pass rate with an interval, pass@k and pass^k, flaky cases
 //! causes over the runs ───cause_history─▶ which are new, came back, go on, or are gone
+//! what agents report ─────setup──▶ which model, instruction or tool differs between two runs
 //! outcomes of a case ─────trends───▶ since which run it does not pass
 //! cases and attempts ─────coverage─▶ which tools are expected and called, with which arguments
 //! cases and criteria ────expectation_check─▶ cases that cannot be passed, that are too weak, and that contradict each other
@@ -24,6 +25,7 @@ mod pass_rate;
 mod pass_table;
 mod permutation;
 mod repeats;
+mod setup;
 mod statistics;
 mod stratified;
 mod sum_of_counts;
@@ -60,4 +62,5 @@ pub use pass_table::PassTable;
 pub use repeats::{
     PassCount, RepeatedPass, RepeatedPasses, count_of, repeated_passes, wilson_interval,
 };
+pub use setup::{RunSetup, SetupChanges, declaration_changes};
 pub use trends::{CasePoint, FailingSince, block, failing_since};

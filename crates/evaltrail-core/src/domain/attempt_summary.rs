@@ -3,7 +3,7 @@
 use super::counted;
 use super::{
     Attempt, AttemptKey, Cause, Finding, FindingRule, Invocation, JudgeUsage, MetricResult,
-    ModelError, Score, Status, ToolCounts, ToolUse, TurnEnd, compared_texts,
+    ModelError, ReportedSetup, Score, Status, ToolCounts, ToolUse, TurnEnd, compared_texts,
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -68,6 +68,8 @@ pub struct AttemptSummary {
     pub tools: Option<ToolCounts>,
     /// Why no criterion decided the attempt; empty if one did, and for an attempt that errored.
     pub undecided: String,
+    /// What the agent reported of itself; `None` if it reported nothing.
+    pub setup: Option<Box<ReportedSetup>>,
 }
 
 /// The data of a score that lists, counts, filters and tables need.
@@ -387,6 +389,7 @@ impl Attempt {
                 .collect(),
             tools: self.tool_use.as_ref().map(ToolUse::counts),
             undecided: undecided(self),
+            setup: ReportedSetup::new(&self.actual),
         }
     }
 }

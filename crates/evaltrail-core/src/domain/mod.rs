@@ -49,6 +49,7 @@ mod planned_cases;
 mod program;
 mod protocol;
 mod query;
+mod reported_setup;
 mod rubric;
 mod rubric_score;
 mod run;
@@ -125,6 +126,7 @@ pub use protocol::{
     OpenaiSettings, Protocol, ServerSpec, with_variables,
 };
 pub use query::{Filterable, Query, QueryError, Subject};
+pub use reported_setup::{NamedHash, ReportedSetup};
 pub use rubric::{RESPONSE_RUBRICS, RUBRIC_KINDS, Rubric};
 pub use rubric_score::RubricScore;
 pub use run::{

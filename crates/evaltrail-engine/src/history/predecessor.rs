@@ -46,6 +46,7 @@ mod tests {
             is_whole: Some(*is_whole),
             agent: String::new(),
             agent_files: None,
+            setup: Default::default(),
             criteria: Vec::new(),
             criteria_id: 0,
             scoring: Default::default(),

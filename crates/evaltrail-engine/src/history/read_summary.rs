@@ -4,7 +4,7 @@ use crate::history::adk_results::{ended_attempt, open_result};
 use crate::history::criteria::{DecidingMetrics, criteria_id, scoring_of};
 use crate::history::{MetricMean, RunSource, RunSummary, SetCount, SetResults};
 use crate::store::{LoadedRun, RunKey, load_run};
-use evaltrail_core::analysis::PassRateCollector;
+use evaltrail_core::analysis::{PassRateCollector, RunSetup};
 use evaltrail_core::domain::{
     AttemptKey, AttemptSummary, Criterion, InMemory, PlannedSet, RunPlan, Totals, WorkedTime,
     rfc3339,
@@ -38,6 +38,7 @@ pub(super) struct CollectedResults {
     pass_rate: PassRateCollector,
     metrics: Aggregation,
     criteria: DecidingMetrics,
+    setup: RunSetup,
 }
 
 impl CollectedResults {
@@ -46,6 +47,9 @@ impl CollectedResults {
         self.pass_rate.add(attempt.key, attempt.status);
         self.metrics.add(attempt);
         self.criteria.add(attempt);
+        if let Some(setup) = &attempt.setup {
+            self.setup.add(setup);
+        }
     }
 
     fn finish(self) -> SetResults {
@@ -78,7 +82,7 @@ pub(super) fn summary_of_run(path: &Path, run: &LoadedRun) -> RunSummary {
     // A filter may leave no case of a set.
     let sets = sets.filter(|((_, cases), _)| *cases > 0);
     let sets = sets
-        .map(|((set, cases), results)| counted(set, cases, results.finish(), plan))
+        .map(|((set, cases), results)| counted(set, cases, results, plan))
         .collect();
     RunSummary {
         run_id: plan.run_id.clone(),
@@ -109,9 +113,11 @@ pub(super) fn summary_of_run(path: &Path, run: &LoadedRun) -> RunSummary {
 pub(super) fn counted(
     set: &PlannedSet,
     cases: usize,
-    results: SetResults,
+    mut results: CollectedResults,
     plan: &RunPlan,
 ) -> SetCount {
+    let setup = std::mem::take(&mut results.setup);
+    let results = results.finish();
     let is_complete = results.totals.ended() >= cases * plan.options.repeat as usize;
     SetCount {
         path: set.path.clone(),
@@ -121,6 +127,7 @@ pub(super) fn counted(
             .map(|in_file| cases >= in_file && is_complete),
         agent: set.agent_label(),
         agent_files: set.agent_files.clone(),
+        setup,
         criteria: criteria_text(&set.criteria),
         criteria_id: criteria_id(&set.criteria),
         scoring: scoring_of(&set.criteria),

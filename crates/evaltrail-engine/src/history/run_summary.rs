@@ -1,5 +1,6 @@
 //! What the list of runs contains of each run.
 
+use evaltrail_core::analysis::RunSetup;
 use evaltrail_core::domain::{JudgeUsage, RunBy, RunRef, Shard, Totals, stored_path};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -119,6 +120,8 @@ pub struct SetCount {
     pub agent: String,
     /// A hash of the files of its agent, if they are known.
     pub agent_files: Option<String>,
+    /// What its agents reported of themselves.
+    pub setup: RunSetup,
     /// Its metrics with their thresholds.
     pub criteria: Vec<String>,
     /// A hash of its criteria with all their options.

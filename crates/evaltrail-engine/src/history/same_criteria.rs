@@ -40,7 +40,7 @@ impl RunSummary {
 
     /// What else differs between this run and a later one for a set, beside the results and the commit, as far as it is known of
     /// both.
-    pub fn changes_until(&self, later: &RunSummary, set: &Path) -> Vec<&'static str> {
+    pub fn changes_until(&self, later: &RunSummary, set: &Path) -> Vec<String> {
         let both = self.set(set).zip(later.set(set));
         let is_same_commit = self.commit.is_some() && self.commit == later.commit;
         let files = match is_same_commit {
@@ -57,11 +57,15 @@ impl RunSummary {
             ("the judge", both.is_some() && self.judge != later.judge),
         ];
         let differing = changes.into_iter().filter(|(_, differs)| *differs);
-        differing.map(|(words, _)| words).collect()
+        let reported = both.map(|(a, b)| a.setup.changes_until(&b.setup).describe());
+        differing
+            .map(|(words, _)| words.to_string())
+            .chain(reported.into_iter().flatten())
+            .collect()
     }
 
     /// [`RunSummary::changes_until`] of all sets of the later run, each once.
-    pub fn all_changes_until(&self, later: &RunSummary) -> Vec<&'static str> {
+    pub fn all_changes_until(&self, later: &RunSummary) -> Vec<String> {
         let mut changed = Vec::new();
         for (path, _) in later.set_keys() {
             for words in self.changes_until(later, path) {

@@ -288,6 +288,7 @@ mod tests {
                 found: compare_runs(&before.state, &after.state, &ComparisonRule::default()),
                 before: before.clone(),
                 after: after.clone(),
+                setup: Default::default(),
                 removed: BTreeSet::new(),
             })
         };
@@ -336,6 +337,7 @@ mod tests {
             before,
             after,
             found,
+            setup: Default::default(),
             removed: BTreeSet::from([3]),
         });
         let mut screen = ComparisonScreen::new(pair);

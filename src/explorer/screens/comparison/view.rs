@@ -368,6 +368,7 @@ fn metrics(model: &Model, pair: &ComparedPair, area: Rect, theme: &Theme, buffer
     let width = inner.width.saturating_sub(2);
     let lines = run_lines(model, pair)
         .into_iter()
+        .chain(setup_lines(pair, usize::from(width)))
         .chain(outcome_lines(pair, usize::from(width)))
         .chain(metric_lines(pair));
     for (y, (text, role)) in (inner.y..inner.bottom()).zip(lines) {
@@ -410,6 +411,20 @@ fn run_lines(model: &Model, pair: &ComparedPair) -> Vec<(String, Role)> {
         lines.push((format!("        {}", clean_line(&agent)), Role::Faint));
     }
     lines
+}
+
+/// What differs between the agents of the runs, after an empty line.
+fn setup_lines(pair: &ComparedPair, width: usize) -> Vec<(String, Role)> {
+    let texts = pair.setup.lines();
+    let wrapped = texts.iter().flat_map(|text| {
+        let span = Span::single_line(&clean_line(text), Tone::Plain);
+        wrap_line(&[span], width)
+    });
+    let line = |line: Vec<Span>| line.into_iter().map(|span| span.text).collect::<String>();
+    let lines: Vec<String> = wrapped.map(line).collect();
+    let empty = (!lines.is_empty()).then(String::new);
+    let lines = empty.into_iter().chain(lines);
+    lines.map(|text| (text, Role::Note)).collect()
 }
 
 /// Whether the difference of the outcomes is more than noise, between empty lines.

@@ -67,7 +67,7 @@ pub(super) fn facts_of(
 fn changed_text(before: &RunSummary, run: &RunSummary, set: &Path) -> String {
     let mut changed = before.changes_until(run, set);
     if before.commit.is_some() && run.commit.is_some() && before.commit != run.commit {
-        changed.push("the commit");
+        changed.push("the commit".into());
     }
     match changed.is_empty() {
         true => String::new(),

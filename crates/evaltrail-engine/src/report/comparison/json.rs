@@ -52,11 +52,13 @@ impl ComparedRuns<'_> {
                    "difference": of.after - of.before, "test": of.test.key(), "p": of.test.p(),
                    "wilcoxon_p": wilcoxon_p(of.test), "cases_with_other_options": of.other_options})
         });
+        let setup = self.setup();
         let (overall, rule) = (&self.found.overall, &self.found.rule);
         json!({
             "evaltrail": env!("CARGO_PKG_VERSION"),
             "before": run(&self.before),
             "after": run(&self.after),
+            "setup": {"changed": setup.changed, "not_reported": setup.not_reported},
             "counts": counts,
             "rule": {"level": rule.level, "evidence": rule.evidence.name()},
             "overall": {

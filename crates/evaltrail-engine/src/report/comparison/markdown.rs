@@ -20,7 +20,7 @@ impl ComparedRuns<'_> {
         out += &run("first", &self.before);
         out += &run("second", &self.after);
         for remark in self.remarks() {
-            let _ = writeln!(out, "- {remark}");
+            let _ = writeln!(out, "- {}", cell(&remark));
         }
         for list in self.lists() {
             let _ = write!(out, "\n### {} {}\n\n", list.cases.len(), list.title);

@@ -2,7 +2,10 @@
 
 mod json;
 mod markdown;
+mod setup;
 mod text;
+
+pub use setup::SetupDifference;
 
 use super::remarks::unsteady_text;
 use evaltrail_core::analysis::{
@@ -127,8 +130,19 @@ impl ComparedRuns<'_> {
             .into_iter()
             .chain(unfinished)
             .chain(changed)
+            .chain(
+                self.setup()
+                    .lines()
+                    .iter()
+                    .map(|line| clean_line(line).into_owned()),
+            )
             .chain(self.found.undecidable_text())
             .collect()
+    }
+
+    /// What differs between the agents of the runs.
+    fn setup(&self) -> SetupDifference {
+        SetupDifference::new(self.before.state, self.after.state)
     }
 
     /// The name of a case; of a renamed or moved one also what it was before.
