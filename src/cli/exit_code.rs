@@ -17,7 +17,7 @@ pub(super) fn counted_failures(state: &RunState) -> usize {
 pub(super) fn failures_by_gate(state: &RunState) -> usize {
     match state.plan.options.gate {
         Gate::All => counted_failures(state),
-        Gate::Mean | Gate::Rate(_) => state.gate_counts().failed,
+        Gate::Mean | Gate::Rate(_) | Gate::Until(_) => state.gate_counts().failed,
     }
 }
 

@@ -55,7 +55,7 @@ impl Reporter {
             return;
         }
         let totals = state.totals;
-        let all = state.plan.attempts();
+        let all = state.needed_attempts();
         let doing = state.in_flight.iter().next().map(|(key, lane)| {
             let id = state.plan.cases.eval_id(key.case);
             format!("  {} {}", clean_line(id), doing(lane.doing()))

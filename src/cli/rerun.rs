@@ -1,7 +1,7 @@
 //! The commands that run the failures of a run again, or continue it, as the run was started.
 
 use super::args::{CaseArgs, RunArgs};
-use evaltrail_core::domain::{StubMode, agent_without_secrets};
+use evaltrail_core::domain::{Repeats, StubMode, agent_without_secrets};
 use evaltrail_engine::config::ShardChoice;
 use evaltrail_engine::report::{secret_note, shell_word};
 
@@ -131,7 +131,7 @@ fn execution_options(run: &RunArgs) -> Vec<String> {
         words.extend(value.map(|value| format!("--{name} {}", argument(&value))));
     };
     let number = |value: Option<u32>| value.map(|value| value.to_string());
-    option("repeat", number(run.repeat));
+    option("repeat", run.repeat.map(Repeats::text));
     option("gate", run.gate.map(|gate| gate.name()));
     option(
         "timeout",

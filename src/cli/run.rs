@@ -54,6 +54,7 @@ pub(super) fn run_selected(
         faults: args.tool_fault.clone(),
         ..request(cases, workspace, selections)?
     };
+    check_repeats(args, request.options.gate)?;
     if args.fail_fast.is_some() && request.options.gate != Gate::All {
         anyhow::bail!(
             "--fail-fast counts attempts that did not pass: it cannot be used with --gate {}",
@@ -289,6 +290,22 @@ fn has_counted_change(
     change.is_some_and(is_changed) || (has_news && fail_on.contains(&RunFailOn::NewCause))
 }
 
+/// Errors: `--repeat until=…` together with an option that it excludes.
+fn check_repeats(args: &RunArgs, gate: Gate) -> anyhow::Result<()> {
+    let until = args.repeat.and_then(|repeat| repeat.until);
+    if until.is_some() && args.gate.is_some_and(|given| given != gate) {
+        anyhow::bail!("--repeat until=… decides when a case passes: it cannot be used with --gate");
+    }
+    let is_divided = args.cases.push.is_some() || args.cases.queue.is_some();
+    if matches!(gate, Gate::Until(_)) && is_divided {
+        anyhow::bail!(
+            "{}: not with --push and --queue; --shard K/N divides the cases",
+            gate.name()
+        );
+    }
+    Ok(())
+}
+
 /// Prints how a run compares with the baseline, removes old runs, and returns the exit code.
 fn conclude(
     cases: &CaseArgs,
@@ -314,7 +331,7 @@ fn conclude(
         let failed = failures_by_gate(state);
         let what = match state.plan.options.gate {
             Gate::All => "attempt",
-            Gate::Mean | Gate::Rate(_) => "case",
+            Gate::Mean | Gate::Rate(_) | Gate::Until(_) => "case",
         };
         print_note(&format!(
             "{} did not pass, {allowed} allowed by --max-failures",
@@ -450,7 +467,7 @@ fn resumed(
             Err(Exit::UsageError)
         }
         Resume::Run(run, differences) => {
-            let (ended, all) = (run.state.totals.ended(), run.state.plan.attempts());
+            let (ended, all) = (run.state.totals.ended(), run.state.needed_attempts());
             print_note(&format!(
                 "resuming run {}: {ended} of {all} done",
                 run.state.plan.run_id

@@ -3,7 +3,7 @@
 use super::arg_values::{ColorWhen, ReportTo, RuleArgs, RunFailOn, parse_report, report_help};
 use super::output::{is_output_redirected, paint};
 use clap::Args;
-use evaltrail_core::domain::{Gate, StubMode, ToolFault};
+use evaltrail_core::domain::{Gate, Repeats, StubMode, ToolFault};
 use evaltrail_core::formats::ColumnMap;
 use evaltrail_engine::config::ShardChoice;
 use evaltrail_engine::report::{SummaryStyle, Verbosity};
@@ -169,10 +169,10 @@ pub(super) struct RunArgs {
     /// Environment variable to pass to agents that are started (repeatable)
     #[arg(long, value_name = "NAME", help_heading = AGENT, hide_short_help = true)]
     pub(super) env: Vec<String>,
-    /// Number of attempts of each case [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = EXECUTION)]
-    pub(super) repeat: Option<u32>,
-    /// When a case with several attempts passes: all (default), mean (of each score, like ADK), or a share such as 0.8
+    /// Number of attempts of each case [default: 1], or until=RATE[,max=N]: until it is known whether its pass rate is at least RATE
+    #[arg(long, value_name = "N|until=RATE", value_parser = Repeats::parse, help_heading = EXECUTION)]
+    pub(super) repeat: Option<Repeats>,
+    /// When a case with several attempts passes: all (default), mean (of each score, like ADK), a share such as 0.8, or until=RATE
     #[arg(long, value_name = "all|mean|RATE", value_parser = Gate::parse, help_heading = EXECUTION, hide_short_help = true)]
     pub(super) gate: Option<Gate>,
     /// Time limit of one attempt, e.g. 90s, 2m [default: 2m]

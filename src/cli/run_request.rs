@@ -6,7 +6,7 @@ use super::output::print_note;
 use super::paths::{open_targets, targets};
 use super::select::{only_changed, only_failed, only_failed_in};
 use anyhow::Context;
-use evaltrail_core::domain::{JudgeSpec, Query, RunOptions, Shard, ShardBy};
+use evaltrail_core::domain::{Gate, JudgeSpec, Query, RunOptions, Shard, ShardBy};
 use evaltrail_core::formats::adk::read_initial_session;
 use evaltrail_engine::config::{ShardChoice, job_of_environment, shard_of_environment};
 use evaltrail_engine::runner::{Request, Selection};
@@ -80,10 +80,13 @@ fn judge(cases: &CaseArgs, workspace: &Workspace) -> JudgeSpec {
 /// The options of the run. Flags override the configuration.
 pub(super) fn options(args: &RunArgs, workspace: &Workspace) -> RunOptions {
     let config = workspace.config.run_options();
+    let until = args.repeat.and_then(|repeat| repeat.until).map(Gate::Until);
     RunOptions {
         jobs: args.cases.jobs.unwrap_or(config.jobs),
-        repeat: args.repeat.unwrap_or(config.repeat),
-        gate: args.gate.unwrap_or(config.gate),
+        repeat: args
+            .repeat
+            .map_or(config.repeat, |repeat| repeat.attempts.unwrap_or(1)),
+        gate: until.or(args.gate).unwrap_or(config.gate),
         timeout_ms: args
             .timeout
             .map_or(config.timeout_ms, |time| time.as_millis() as u64),

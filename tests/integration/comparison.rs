@@ -732,3 +732,52 @@ fn results_of_mixed_criteria_are_marked() {
     let compared = listed(&["compare"]);
     assert!(compared.contains("other options in 1 case"), "{compared}");
 }
+
+/// Each case is run until it is known whether its pass rate is at least the demanded one, or for the largest number of attempts.
+#[test]
+fn cases_are_run_until_their_rate_is_known() {
+    let workspace = workspace_with(&["good", "bad", "edge"]);
+    let plans = [
+        ("good", "P".repeat(40)),
+        ("bad", "F".repeat(40)),
+        ("edge", "PPPPF".repeat(8)),
+    ];
+    let plans: Vec<(&str, &str)> = plans
+        .iter()
+        .map(|(case, plan)| (*case, plan.as_str()))
+        .collect();
+    let ran = run(
+        &workspace,
+        &plans,
+        &["run", ".", "--repeat", "until=0.8,max=40", "--json"],
+    );
+    assert_eq!(ran.status.code(), Some(1), "{}", both(&ran));
+    let json: Value = serde_json::from_str(&text(&ran)).unwrap();
+    let attempts = |case: &str| {
+        let cases = json["cases"].as_array().unwrap().iter();
+        cases.filter(|attempt| attempt["eval_id"] == case).count()
+    };
+    assert_eq!((attempts("good"), attempts("edge")), (24, 40));
+    assert!((2..=6).contains(&attempts("bad")), "{}", attempts("bad"));
+    assert_eq!(json["summary"]["gate"]["name"], "until=0.8");
+    assert_eq!(json["summary"]["gate"]["passed"], 1);
+    assert_eq!(json["not_run"], json!([]));
+    // Nothing is left to resume, and the run counts as complete.
+    let listed = text(&run(&workspace, &[], &["runs"]));
+    assert!(!listed.contains("unfinished"), "{listed}");
+
+    let summary = both(&run(
+        &workspace,
+        &plans,
+        &["run", ".", "--repeat", "until=0.8,max=40"],
+    ));
+    let expected = "repeat until=0.8: 1 pass, 1 fail, 1 undecided after at most 40 attempts";
+    assert!(summary.contains(expected), "{summary}");
+    assert!(!summary.contains("not run"), "{summary}");
+    // Without a largest number it is 50, and without a case that stays undecided, the exit code is that of the verdicts.
+    let good = ["run", ".:good", "--repeat", "until=80%", "-q"];
+    let ran = run(&workspace, &plans, &good);
+    assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
+    let wrong = ["run", ".", "--repeat", "until=0.8", "--gate", "all"];
+    assert_eq!(run(&workspace, &plans, &wrong).status.code(), Some(2));
+}

@@ -190,7 +190,7 @@ fn live_text(run: &RunState, now: f64) -> String {
         "{}{how} {}/{}  {}",
         spinner(now),
         run.totals.ended(),
-        run.plan.attempts(),
+        run.needed_attempts(),
         counts_text(run.totals)
     )
 }

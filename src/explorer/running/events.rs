@@ -19,7 +19,7 @@ use crate::explorer::shared::run_screen::{LiveScreen, RunScreen, RunScreenState}
 use crate::explorer::shared::set_view::SetState;
 use crate::explorer::shown_case::refresh;
 use evaltrail_core::analysis::PassCount;
-use evaltrail_core::domain::{AttemptKey, EndedAttempt, RunEvent, RunRef, RunState, counted};
+use evaltrail_core::domain::{AttemptKey, EndedAttempt, Gate, RunEvent, RunRef, RunState, counted};
 use evaltrail_engine::history::{PastResult, ResultOrigin, find_case};
 use std::sync::Arc;
 
@@ -243,6 +243,12 @@ fn ended_text(run: &RunState) -> String {
 
 /// How the cases of a repeated run ended, as in "12 cases always passed, 2 were flaky, 3 never passed".
 fn repeated_cases_text(run: &RunState) -> String {
+    if matches!(run.plan.options.gate, Gate::Until(_)) {
+        return format!(
+            "cases by their pass rate: {}",
+            run.verdict_counts().describe()
+        );
+    }
     let planned = run.plan.options.repeat as usize;
     let (mut always, mut flaky, mut never, mut unknown) = (0, 0, 0, 0);
     for case in 0..run.plan.cases.len() {
@@ -321,10 +327,7 @@ pub(crate) fn ended(
 /// How many attempts have no result: ", 1 cancelled, 10 not run". Empty if all have one.
 pub(crate) fn without_result_text(run: &RunState) -> String {
     let cancelled = run.cancelled.len();
-    let not_run = run
-        .plan
-        .attempts()
-        .saturating_sub(run.totals.ended() + cancelled);
+    let not_run = run.count_outstanding().saturating_sub(cancelled);
     let counts = [(cancelled, "cancelled"), (not_run, "not run")];
     let counts = counts.iter().filter(|(count, _)| *count > 0);
     counts

@@ -38,7 +38,7 @@ impl ComparedRun {
 
     /// How many of its attempts have a result, if the run is unfinished.
     pub fn unfinished_text(&self) -> Option<String> {
-        let (ended, all) = (self.state.totals.ended(), self.state.plan.attempts());
+        let (ended, all) = (self.state.totals.ended(), self.state.needed_attempts());
         let is_unfinished = self.state.count_outstanding() > 0;
         is_unfinished.then(|| format!("unfinished, {ended} of {all}"))
     }

@@ -1,6 +1,6 @@
 //! The gate of a run: when a case with several attempts passes.
 
-use super::{AttemptSummary, Status, mean};
+use super::{AttemptSummary, RateVerdict, Status, mean, rate_verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -15,10 +15,13 @@ pub enum Gate {
     Mean,
     /// At least this share of its attempts passes, above 0 and at most 1.
     Rate(f64),
+    /// Its attempts show that its pass rate is at least this one, above 0 and below 1. It is run until that is known
+    /// ([`SequentialRateTest`](super::SequentialRateTest)).
+    Until(f64),
 }
 
 impl Gate {
-    /// The gate with this name: `all`, `mean`, or a share as `0.8` or `80%`. The error is a message.
+    /// The gate with this name: `all`, `mean`, a share as `0.8` or `80%`, or `until=` and a share. The error is a message.
     pub fn parse(text: &str) -> Result<Gate, String> {
         let text = text.trim();
         match text {
@@ -26,14 +29,16 @@ impl Gate {
             "mean" => return Ok(Gate::Mean),
             _ => {}
         }
-        let (number, of) = text
-            .strip_suffix('%')
-            .map_or((text, 1.0), |percent| (percent.trim_end(), 100.0));
-        let rate = number.parse::<f64>().ok().map(|number| number / of);
-        let rate = rate.filter(|rate| *rate > 0.0 && *rate <= 1.0);
+        if let Some(demanded) = text.strip_prefix("until=") {
+            let rate = parse_share(demanded).filter(|rate| *rate > 0.0 && *rate < 1.0);
+            return rate.map(Gate::Until).ok_or_else(|| {
+                format!("{demanded:?} is not a pass rate above 0 and below 1, such as 0.8 or 80%")
+            });
+        }
+        let rate = parse_share(text).filter(|rate| *rate > 0.0 && *rate <= 1.0);
         rate.map(Gate::Rate).ok_or_else(|| {
             format!(
-                "{text:?} is not all, mean, or a share of the attempts above 0 and at most 1, such as 0.8 or 80%"
+                "{text:?} is not all, mean, until=RATE, or a share of the attempts above 0 and at most 1, such as 0.8 or 80%"
             )
         })
     }
@@ -44,6 +49,7 @@ impl Gate {
             Gate::All => "all".into(),
             Gate::Mean => "mean".into(),
             Gate::Rate(rate) => rate.to_string(),
+            Gate::Until(rate) => format!("until={rate}"),
         }
     }
 
@@ -56,9 +62,13 @@ impl Gate {
                     .into()
             }
             Gate::Rate(rate) => {
-                let percent = (rate * 1e6).round() / 1e4;
+                let percent = percent(rate);
                 format!("a case passes if at least {percent} % of its attempts pass")
             }
+            Gate::Until(rate) => format!(
+                "a case passes if its attempts show a pass rate of at least {} %",
+                percent(rate)
+            ),
         }
     }
 
@@ -81,8 +91,25 @@ impl Gate {
                 // Shares as 0.7 are not exact.
                 Gate::Rate(rate) => passed as f64 >= rate * planned.max(count) as f64 - 1e-9,
                 Gate::Mean => count >= planned && passes_by_means(attempts),
+                Gate::Until(rate) => {
+                    let statuses = attempts.into_iter().map(|attempt| attempt.status);
+                    rate_verdict(rate, statuses) == RateVerdict::Passes
+                }
             }
     }
+}
+
+/// A share as `0.8` or `80%`.
+fn parse_share(text: &str) -> Option<f64> {
+    let (number, of) = text
+        .strip_suffix('%')
+        .map_or((text, 1.0), |percent| (percent.trim_end(), 100.0));
+    number.parse::<f64>().ok().map(|number| number / of)
+}
+
+/// A share in percent, without the digits that are an error of rounding.
+fn percent(rate: f64) -> f64 {
+    (rate * 1e6).round() / 1e4
 }
 
 /// The scores of a criterion in the attempts of a case.

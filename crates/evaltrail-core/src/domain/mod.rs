@@ -49,6 +49,7 @@ mod planned_cases;
 mod program;
 mod protocol;
 mod query;
+mod repeats;
 mod reported_setup;
 mod rubric;
 mod rubric_score;
@@ -71,6 +72,7 @@ mod template;
 mod time;
 mod tools;
 mod transcript;
+mod until;
 mod user;
 mod votes;
 mod worked_time;
@@ -126,6 +128,7 @@ pub use protocol::{
     OpenaiSettings, Protocol, ServerSpec, with_variables,
 };
 pub use query::{Filterable, Query, QueryError, Subject};
+pub use repeats::Repeats;
 pub use reported_setup::{NamedHash, ReportedSetup};
 pub use rubric::{RESPONSE_RUBRICS, RUBRIC_KINDS, Rubric};
 pub use rubric_score::RubricScore;
@@ -155,6 +158,9 @@ pub use tools::{
     TraceSource,
 };
 pub use transcript::Transcript;
+pub use until::{
+    RateVerdict, SequentialRateTest, UNTIL_ATTEMPTS, UNTIL_LEVEL, VerdictCounts, rate_verdict,
+};
 pub use user::UserSpec;
 pub use votes::Votes;
 pub use worked_time::WorkedTime;

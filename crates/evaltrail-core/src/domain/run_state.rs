@@ -1,8 +1,9 @@
 //! The state of a run, computed from its events. Live, resumed and loaded runs share this code.
 
 use super::{
-    AttemptKey, CancelReason, EndedAttempt, FinishedAttempts, Gate, JudgeUsage, Progress, RunEvent,
-    RunPlan, Status, Transcript, UnavailableAgent,
+    AttemptKey, CancelReason, EndedAttempt, FinishedAttempts, Gate, JudgeUsage, Progress,
+    RateVerdict, RunEvent, RunPlan, Status, Transcript, UnavailableAgent, VerdictCounts,
+    rate_verdict,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -380,6 +381,9 @@ impl RunState {
             let tally = self.tally(case);
             return tally.ended >= planned.max(1) && tally.passed == tally.ended;
         }
+        if let Some(verdict) = self.rate_verdict(case) {
+            return verdict == RateVerdict::Passes;
+        }
         let attempts = self.attempts_of(case);
         gate.passes(attempts.iter().map(|attempt| attempt.summary()), planned)
     }
@@ -424,19 +428,70 @@ impl RunState {
         totals
     }
 
-    /// The attempts that have not ended, in the plan's order: a resume runs these.
+    /// The attempts that have not ended, in the plan's order: a resume runs these. Of cases that are run until their pass rate is
+    /// known, those that are decided have none, and the first attempts of all others come first.
     pub fn outstanding(&self) -> Vec<AttemptKey> {
-        (0..self.plan.cases.len())
-            .flat_map(|case| {
-                (1..=self.plan.options.repeat).map(move |attempt| AttemptKey { case, attempt })
-            })
+        let repeat = self.plan.options.repeat;
+        let cases = (0..self.plan.cases.len()).filter(|case| !self.is_decided(*case));
+        let mut keys: Vec<AttemptKey> = cases
+            .flat_map(|case| (1..=repeat).map(move |attempt| AttemptKey { case, attempt }))
             .filter(|key| self.position(*key).is_none())
-            .collect()
+            .collect();
+        if matches!(self.plan.options.gate, Gate::Until(_)) {
+            keys.sort_by_key(|key| (key.attempt, key.case));
+        }
+        keys
     }
 
-    /// The number of attempts that have not ended.
+    /// The number of attempts that have not ended. Cases that are run until their pass rate is known need no more when they are
+    /// decided.
     pub fn count_outstanding(&self) -> usize {
-        self.plan.attempts() - self.finished.len().min(self.plan.attempts())
+        if !matches!(self.plan.options.gate, Gate::Until(_)) {
+            return self.plan.attempts() - self.finished.len().min(self.plan.attempts());
+        }
+        let repeat = self.plan.options.repeat as usize;
+        let cases = (0..self.plan.cases.len()).filter(|case| !self.is_decided(*case));
+        let left = cases.map(|case| repeat.saturating_sub(self.tally(case).ended));
+        left.sum()
+    }
+
+    /// The number of attempts that ended, and of those that have not: all that are needed.
+    pub fn needed_attempts(&self) -> usize {
+        match self.plan.options.gate {
+            Gate::Until(_) => self.finished.len() + self.count_outstanding(),
+            _ => self.plan.attempts(),
+        }
+    }
+
+    /// The numbers of cases by what their attempts show about the demanded pass rate, if they are run until that is known.
+    pub fn verdict_counts(&self) -> VerdictCounts {
+        let mut counts = VerdictCounts::default();
+        for verdict in (0..self.plan.cases.len()).filter_map(|case| self.rate_verdict(case)) {
+            match verdict {
+                RateVerdict::Passes => counts.pass += 1,
+                RateVerdict::Fails => counts.fail += 1,
+                RateVerdict::Undecided => counts.undecided += 1,
+            }
+        }
+        counts
+    }
+
+    /// Whether it is known that the pass rate of a case is above or below the demanded one, if it is run until then.
+    pub fn is_decided(&self, case: usize) -> bool {
+        let verdict = self.rate_verdict(case);
+        verdict.is_some_and(|verdict| verdict != RateVerdict::Undecided)
+    }
+
+    /// What the attempts of a case show about the demanded pass rate; `None` if it is not run until that is known.
+    pub fn rate_verdict(&self, case: usize) -> Option<RateVerdict> {
+        let Gate::Until(rate) = self.plan.options.gate else {
+            return None;
+        };
+        let statuses = self.statuses_of(case);
+        Some(rate_verdict(
+            rate,
+            statuses.into_iter().map(|(_, status)| status),
+        ))
     }
 
     /// Whether events may still follow.
@@ -553,6 +608,44 @@ mod tests {
             .map(|key| (key.case, key.attempt))
             .collect();
         assert_eq!(owed, [(0, 2), (1, 1)]);
+    }
+
+    #[test]
+    fn decided_cases_need_no_more_attempts() {
+        let mut plan = Arc::unwrap_or_clone(plan(2, 5));
+        plan.options.gate = Gate::Until(0.8);
+        let mut state = RunState::new(Arc::new(plan));
+        assert_eq!(
+            (state.needed_attempts(), state.outstanding().len()),
+            (10, 10)
+        );
+        // The first attempts of both cases come first.
+        let cases: Vec<usize> = state
+            .outstanding()
+            .iter()
+            .take(4)
+            .map(|key| key.case)
+            .collect();
+        assert_eq!(cases, [0, 1, 0, 1]);
+        for attempt in 1..=3 {
+            state.apply(ended(0, attempt, Status::Failed));
+        }
+        state.apply(ended(1, 2, Status::Passed));
+        assert_eq!(state.rate_verdict(0), Some(RateVerdict::Fails));
+        let left: Vec<(usize, u32)> = state
+            .outstanding()
+            .iter()
+            .map(|key| (key.case, key.attempt))
+            .collect();
+        assert_eq!(left, [(1, 1), (1, 3), (1, 4), (1, 5)]);
+        assert_eq!((state.count_outstanding(), state.needed_attempts()), (4, 8));
+        let counts = VerdictCounts {
+            pass: 0,
+            fail: 1,
+            undecided: 1,
+        };
+        assert_eq!(state.verdict_counts(), counts);
+        assert!(!state.passes_gate(0) && !state.passes_gate(1));
     }
 
     #[test]

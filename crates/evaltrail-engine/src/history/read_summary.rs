@@ -6,8 +6,8 @@ use crate::history::{MetricMean, RunSource, RunSummary, SetCount, SetResults};
 use crate::store::{LoadedRun, RunKey, load_run};
 use evaltrail_core::analysis::{PassRateCollector, RunSetup};
 use evaltrail_core::domain::{
-    AttemptKey, AttemptSummary, Criterion, InMemory, PlannedSet, RunPlan, Totals, WorkedTime,
-    rfc3339,
+    AttemptKey, AttemptSummary, Criterion, Gate, InMemory, PlannedSet, RunPlan, RunState, Totals,
+    WorkedTime, rfc3339,
 };
 use evaltrail_core::formats::adk::ResultFile;
 use evaltrail_core::metrics::{Aggregate, Aggregation, criterion_of};
@@ -82,7 +82,7 @@ pub(super) fn summary_of_run(path: &Path, run: &LoadedRun) -> RunSummary {
     // A filter may leave no case of a set.
     let sets = sets.filter(|((_, cases), _)| *cases > 0);
     let sets = sets
-        .map(|((set, cases), results)| counted(set, cases, results, plan))
+        .map(|((set, cases), results)| counted(set, cases, results, state))
         .collect();
     RunSummary {
         run_id: plan.run_id.clone(),
@@ -99,7 +99,7 @@ pub(super) fn summary_of_run(path: &Path, run: &LoadedRun) -> RunSummary {
         duration_s: worked.seconds(),
         spent: state.spent(),
         turn: plan.options.turn,
-        attempts: plan.attempts(),
+        attempts: state.needed_attempts(),
         totals: state.totals,
         ended: run.ended,
         number: run.number,
@@ -114,11 +114,15 @@ pub(super) fn counted(
     set: &PlannedSet,
     cases: usize,
     mut results: CollectedResults,
-    plan: &RunPlan,
+    state: &RunState,
 ) -> SetCount {
     let setup = std::mem::take(&mut results.setup);
     let results = results.finish();
-    let is_complete = results.totals.ended() >= cases * plan.options.repeat as usize;
+    let options = &state.plan.options;
+    let is_complete = match options.gate {
+        Gate::Until(_) => state.count_outstanding() == 0,
+        _ => results.totals.ended() >= cases * options.repeat as usize,
+    };
     SetCount {
         path: set.path.clone(),
         cases,

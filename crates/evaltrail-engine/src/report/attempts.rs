@@ -4,10 +4,12 @@ use evaltrail_core::domain::{EndedAttempt, RunState};
 use evaltrail_core::metrics::Aggregate;
 use std::sync::Arc;
 
-/// The cases of which an attempt was planned and has not ended, in the plan's order.
+/// The cases of which an attempt was planned and has not ended, in the plan's order. A case that is run until its pass rate is known
+/// needs no more when it is decided.
 pub(super) fn cases_not_run(state: &RunState) -> impl Iterator<Item = usize> {
     let repeat = state.plan.options.repeat as usize;
-    (0..state.plan.cases.len()).filter(move |case| state.tally(*case).ended < repeat)
+    (0..state.plan.cases.len())
+        .filter(move |case| state.tally(*case).ended < repeat && !state.is_decided(*case))
 }
 
 /// The attempts in the plan's order.

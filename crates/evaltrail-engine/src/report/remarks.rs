@@ -3,7 +3,7 @@
 use super::attempts::cases_not_run;
 use evaltrail_core::domain::counted;
 use evaltrail_core::domain::{
-    AttemptSummary, Gate, Quarantine, RunState, Status, ToolCounts, clean_line,
+    AttemptSummary, Gate, Quarantine, RunState, Status, ToolCounts, UNTIL_LEVEL, clean_line,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -130,6 +130,9 @@ fn gate_remark(state: &RunState) -> Option<String> {
     let options = &state.plan.options;
     let decides = options.repeat > 1 || options.gate != Gate::All;
     decides.then(|| {
+        if matches!(options.gate, Gate::Until(_)) {
+            return until_remark(state);
+        }
         let counts = state.gate_counts();
         let others = match counts.quarantined {
             0 => String::new(),
@@ -143,6 +146,22 @@ fn gate_remark(state: &RunState) -> Option<String> {
             options.gate.describe()
         )
     })
+}
+
+/// How many cases have the demanded pass rate, in a run that repeats each until that is known.
+fn until_remark(state: &RunState) -> String {
+    let options = &state.plan.options;
+    let at_most = match state.verdict_counts().undecided {
+        0 => String::new(),
+        _ => format!(" after at most {} attempts", options.repeat),
+    };
+    format!(
+        "repeat {}: {}{at_most} ({}; each decision is wrong with a probability of at most {} %)",
+        options.gate.name(),
+        state.verdict_counts().describe(),
+        options.gate.describe(),
+        UNTIL_LEVEL * 100.0
+    )
 }
 
 /// Behind a status that could be another one with other samples of a judge ([`AttemptSummary::unsteady`]).

@@ -12,7 +12,9 @@ use super::unscored::unscored_lines;
 use evaltrail_core::analysis::{
     CauseTrend, PassCount, RepeatedPass, RepeatedPasses, repeated_passes,
 };
-use evaltrail_core::domain::{AgentSpec, Cause, EndedAttempt, RunState, Status, clean_line};
+use evaltrail_core::domain::{
+    AgentSpec, Cause, EndedAttempt, Gate, RunState, Status, clean_line, counted,
+};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -115,7 +117,7 @@ pub fn run_summary(
     if unsteady > 0 {
         parts.push(format!("{unsteady} of them unsteady"));
     }
-    let not_run = state.plan.attempts() - totals.ended();
+    let not_run = state.count_outstanding();
     if not_run > 0 {
         parts.push(format!("{not_run} not run"));
     }
@@ -169,6 +171,10 @@ fn unrecorded(state: &RunState, paint: Paint) -> String {
 fn of_cases(state: &RunState) -> String {
     match (state.plan.options.repeat, state.plan.cases.len()) {
         (0 | 1, _) => String::new(),
+        (_, cases) if matches!(state.plan.options.gate, Gate::Until(_)) => {
+            let cases = counted(cases, "case");
+            format!(" of {} attempts ({cases})", state.needed_attempts())
+        }
         (repeat, cases) => {
             let noun = if cases == 1 { "case" } else { "cases" };
             format!(

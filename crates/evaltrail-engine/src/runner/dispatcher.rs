@@ -174,6 +174,7 @@ impl Dispatcher {
             }
             ExecutorMessage::Done(attempts, recorded) => self.record(attempts, recorded),
             ExecutorMessage::Warning(warning) => self.warn(warning),
+            ExecutorMessage::Superfluous => self.left = self.left.saturating_sub(1),
             ExecutorMessage::Dropped(key, spent) => {
                 self.running.remove(&key);
                 self.spent_on_cancelled(spent);

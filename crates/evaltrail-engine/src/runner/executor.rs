@@ -8,7 +8,7 @@ use super::queue_cases::{ClaimedCases, QueueRecords};
 use super::run_resources::{ProgressSink, RunResources};
 use crate::agents::AttemptMemory;
 use crate::store::CaseQueue;
-use evaltrail_core::domain::{AttemptKey, JudgeUsage, Progress, RunEvent, RunPlan};
+use evaltrail_core::domain::{AttemptKey, Gate, JudgeUsage, Progress, RunEvent, RunPlan};
 use parking_lot::Mutex;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -68,8 +68,10 @@ pub(super) async fn execute(
     judging_ends: CancellationToken,
 ) {
     let mut pace = shared.plan.options.rate.map(pace_of);
+    let is_decided_by_case = matches!(shared.plan.options.gate, Gate::Until(_));
     let is_computed = |key: &AttemptKey| {
-        queue.is_none() && pace.is_none() && shared.is_computed(shared.plan.cases.set_of(key.case))
+        let is_alone = queue.is_none() && pace.is_none() && !is_decided_by_case;
+        is_alone && shared.is_computed(shared.plan.cases.set_of(key.case))
     };
     let (computed, outstanding_attempts) = outstanding_attempts.into_iter().partition(is_computed);
     if !score_batches(&shared, computed, &reports).await {
@@ -108,6 +110,10 @@ pub(super) async fn execute(
         let Some((key, permit)) = next else {
             break;
         };
+        if shared.decided.is_superfluous(key) {
+            let _ = reports.send(ExecutorMessage::Superfluous).await;
+            continue;
+        }
         if shared
             .lost_agents
             .is_lost(shared.plan.cases.set_of(key.case))
@@ -301,6 +307,7 @@ async fn run_attempt(
         reporter.conversation_ended.clone(),
         reporter.spent.clone(),
     );
+    let resources = shared.clone();
     let attempt = tokio::spawn(async move {
         tokio::select! {
             // Cancellation is checked first, so that a cancelled attempt sends no request when another one releases its slot.
@@ -314,7 +321,10 @@ async fn run_attempt(
         }
     });
     match attempt.await {
-        Ok(Some(attempt)) => ExecutorMessage::Done(vec![Arc::new(attempt)], recorded),
+        Ok(Some(attempt)) => {
+            resources.decided.add(&attempt);
+            ExecutorMessage::Done(vec![Arc::new(attempt)], recorded)
+        }
         Ok(None) => ExecutorMessage::Dropped(key, *spent.lock()),
         Err(error) => ExecutorMessage::Broke(key, error.to_string(), recorded),
     }

@@ -28,6 +28,8 @@ pub(super) enum ExecutorMessage {
     Done(Vec<Arc<Attempt>>, oneshot::Sender<JournalStatus>),
     /// Something that the user should know.
     Warning(String),
+    /// An attempt is not needed, because its case is decided.
+    Superfluous,
     /// The attempt was cancelled, after its judges spent this.
     Dropped(AttemptKey, JudgeUsage),
     /// The requests of judges that were cancelled, at the end of the run.

@@ -24,6 +24,7 @@ mod chosen_cases;
 mod connections;
 mod conversation;
 mod coverage;
+mod decided_cases;
 mod derived_drafts;
 mod dispatcher;
 mod draft_checks;

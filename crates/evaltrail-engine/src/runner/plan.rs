@@ -12,8 +12,9 @@ use crate::store::{AllShardsPlan, CaseQueue, MAX_ATTEMPTS};
 use crate::stubs::StubFile;
 use crate::workspace::{OpenSet, SetPath, Workspace, agent_files_hash, current_commit};
 use evaltrail_core::domain::{
-    AgentSpec, AttemptKey, CaseKey, EndedAttempt, InMemory, PlannedCase, PlannedCases, PlannedSet,
-    RequestedOptions, RunOptions, RunPlan, Shard, ShardBy, agent_without_secrets,
+    AgentSpec, AttemptKey, CaseKey, EndedAttempt, Gate, InMemory, PlannedCase, PlannedCases,
+    PlannedSet, RequestedOptions, RunOptions, RunPlan, Shard, ShardBy, UNTIL_ATTEMPTS,
+    agent_without_secrets,
 };
 use evaltrail_core::formats::{FileProblem, Notes, SetFile};
 use evaltrail_core::metrics::{unknown_options, unreachable_threshold};
@@ -168,6 +169,11 @@ struct PlannedSets {
 
 impl PlannedSets {
     fn new(workspace: &Workspace, request: &Request, stamp: &RunIdentity) -> PlannedSets {
+        let mut options = request.options.clone();
+        // One attempt never shows a rate.
+        if matches!(options.gate, Gate::Until(_)) && options.repeat == 1 {
+            options.repeat = UNTIL_ATTEMPTS;
+        }
         PlannedSets {
             plan: RunPlan {
                 run_id: stamp.run_id.clone(),
@@ -177,7 +183,7 @@ impl PlannedSets {
                 cases: PlannedCases::default(),
                 options: RunOptions {
                     requested: requested_options(workspace, request),
-                    ..request.options.clone()
+                    ..options
                 },
                 judge: request.judge.clone(),
             },

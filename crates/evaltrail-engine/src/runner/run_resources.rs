@@ -1,5 +1,6 @@
 //! What the attempts of a run share, and who is informed of their progress.
 
+use super::decided_cases::DecidedCases;
 use super::lost_agents::LostAgents;
 use crate::agents::{Agents, AttemptMemory};
 use crate::judge::{Judges, Programs};
@@ -51,6 +52,8 @@ pub(super) struct RunResources {
     pub(super) judging: Semaphore,
     /// The earlier attempts that are re-evaluated.
     pub(super) kept: HashMap<AttemptKey, Arc<EndedAttempt>>,
+    /// Which cases need no more attempts.
+    pub(super) decided: DecidedCases,
     /// Which agents cannot be connected any more.
     pub(super) lost_agents: LostAgents,
     /// Measures the duration of the run.
@@ -77,6 +80,7 @@ impl RunResources {
                 .iter()
                 .map(|set| judged_of(&set.criteria, &judges))
                 .collect(),
+            decided: DecidedCases::default(),
             lost_agents: LostAgents::new(&plan),
             plan,
             sets,

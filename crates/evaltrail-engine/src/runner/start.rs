@@ -5,6 +5,7 @@
     reason = "what is sent is counted by the budgets of the turns"
 )]
 
+use super::decided_cases::DecidedCases;
 use super::dispatcher::{Dispatcher, DispatcherRequest};
 use super::executor::execute;
 use super::journal::JournalWriter;
@@ -85,7 +86,9 @@ pub fn start(mut prepared: PreparedRun, resumed: Option<ResumedRun>, workspace: 
         judging: judging_ends.clone(),
         conversations: cancel.clone(),
     };
-    let shared = Arc::new(resources_of(prepared, &state, ends));
+    let mut shared = resources_of(prepared, &state, ends);
+    shared.decided = DecidedCases::new(&state);
+    let shared = Arc::new(shared);
     let closing = CancellationToken::new();
     let dispatcher = Dispatcher {
         closing: closing.clone(),

@@ -112,7 +112,7 @@ pub(crate) fn draw(
 }
 
 fn progress(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let all = run.plan.attempts().max(1);
+    let all = run.needed_attempts().max(1);
     let done = run.totals.ended();
     let x = area.x + 1;
     let cases = counted(run.plan.cases.len(), "case");
@@ -181,6 +181,7 @@ fn gate_text(model: &Model, run: &RunState) -> String {
     let gate = match options.gate {
         Gate::All => "all attempts must pass".to_string(),
         Gate::Mean => "mean scores must pass".into(),
+        Gate::Until(rate) => until_text(run, rate),
         Gate::Rate(rate) => {
             let percent = (rate * 1e6).round() / 1e4;
             format!("{percent} % of the attempts must pass")
@@ -188,8 +189,18 @@ fn gate_text(model: &Model, run: &RunState) -> String {
     };
     match model.run_screen.passed_gate {
         None => format!(" · {gate}"),
+        Some(_) if matches!(options.gate, Gate::Until(_)) => format!(" · {gate}"),
         Some(passed) => format!(" · {gate}: {passed} of {} cases do", run.plan.cases.len()),
     }
+}
+
+/// What is known of the cases that are run until their pass rate is known: "pass rate of 80 %: 12 pass, 3 fail, 2 undecided".
+fn until_text(run: &RunState, rate: f64) -> String {
+    let percent = (rate * 1e6).round() / 1e4;
+    format!(
+        "pass rate of {percent} %: {}",
+        run.verdict_counts().describe()
+    )
 }
 
 /// Elapsed time and, once two attempts have ended, speed and estimated remaining time.
@@ -202,7 +213,7 @@ fn pace(model: &Model, run: &RunState) -> String {
     let Some(pace) = model.run_screen.attempts_per_second(done, model.now) else {
         return format!("{elapsed:.0}s");
     };
-    let left = (run.plan.attempts() - done) as f64 / pace;
+    let left = run.count_outstanding() as f64 / pace;
     format!(
         "{pace:.1} attempts/s · {elapsed:.0}s · eta {}",
         duration(left)

@@ -101,8 +101,7 @@ impl ComparedRuns<'_> {
         let unfinished = [("first", &self.before), ("second", &self.after)]
             .into_iter()
             .filter_map(|(title, run)| {
-                let all = run.plan.attempts();
-                let missing = all.saturating_sub(run.totals.ended());
+                let (all, missing) = (run.needed_attempts(), run.count_outstanding());
                 (missing > 0).then(|| {
                     format!("the {title} run is unfinished: {missing} of {all} attempts missing")
                 })
