@@ -196,7 +196,9 @@ fn results(model: &mut Model, msg: ResultMsg) -> Vec<Effect> {
             match model.trends.take_reply(ticket, trends.clone()) {
                 Replacement::Taken => {
                     listing::relist(model);
-                    unreadable_results(model, &trends.unreadable)
+                    let mut effects = causes::refresh(model);
+                    effects.extend(unreadable_results(model, &trends.unreadable));
+                    effects
                 }
                 Replacement::Outdated | Replacement::LacksChange => Vec::new(),
             }

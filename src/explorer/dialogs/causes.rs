@@ -118,6 +118,26 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     vec![Effect::Results(ResultEffect::RelaxGroups(ticket, failing))]
 }
 
+/// Lists the groups again, since what became of causes over the runs is known now. The typed text stays, and the cursor stays on its
+/// group if it was moved.
+pub(crate) fn refresh(model: &mut Model) -> Vec<Effect> {
+    let Some(before) = model.take_dialog::<CauseList>() else {
+        return Vec::new();
+    };
+    let chosen = before.picker.chosen().filter(|_| before.picker.cursor > 0);
+    let chosen = chosen.map(|at| before.groups[at].what.clone());
+    let effects = open(model);
+    if let Some(list) = model.dialog_mut::<CauseList>() {
+        list.picker.input = before.picker.input;
+        list.find();
+        let found = list.picker.found.iter();
+        let is_chosen = |(at, _): &(usize, String)| Some(&list.groups[*at].what) == chosen.as_ref();
+        let cursor = found.clone().position(is_chosen);
+        list.picker.cursor = cursor.unwrap_or(list.picker.cursor);
+    }
+    effects
+}
+
 /// The groups, each followed by its nested groups.
 fn flattened(outermost: Vec<CauseGroup>) -> Vec<GroupedCases> {
     let mut groups: Vec<GroupedCases> = Vec::new();
