@@ -37,7 +37,8 @@ pub(super) struct CausesArgs {
     /// Folder
     #[arg(default_value = ".")]
     pub(super) folder: PathBuf,
-    /// Only causes that are new, came back or are gone since a later run than this one: an id, or the beginning of one
+    /// Only causes that are new, came back or are gone since a later run than this one: an id, the beginning of one, last or
+    /// previous. What is new or back is that since this run
     #[arg(long, value_name = "RUN")]
     pub(super) since: Option<String>,
     /// List the causes that were gone before the latest run, too
@@ -101,7 +102,13 @@ fn causes(args: &CausesArgs) -> anyhow::Result<Exit> {
     }
     let since = args.since.as_deref();
     let since = since.map(|named| run_named(&trends, named)).transpose()?;
-    let listed = listed(&trends, since, args.all);
+    let listed: Vec<ListedCause> = listed(&trends, since, args.all)
+        .into_iter()
+        .map(|trend| ListedCause {
+            trend,
+            state: since.map_or_else(|| trend.state(), |run| trend.state_since(run)),
+        })
+        .collect();
     let decided = DecidedCauses::new(&workspace.root);
     if args.json {
         print_json(&serde_json::to_string_pretty(&causes_json(
@@ -110,15 +117,30 @@ fn causes(args: &CausesArgs) -> anyhow::Result<Exit> {
     } else {
         print_causes(&trends, &listed, &decided);
     }
-    let fails = |trend: &&CauseTrend| args.fail_on.iter().any(|gate| gate.is_about(trend.state()));
+    let fails = |one: &ListedCause| args.fail_on.iter().any(|gate| gate.is_about(one.state));
     Ok(match listed.iter().any(fails) {
         true => Exit::Failures,
         false => Exit::Success,
     })
 }
 
+/// A cause, and what became of it by the latest run, or since the run that `--since` names.
+struct ListedCause<'a> {
+    trend: &'a CauseTrend,
+    state: CauseState,
+}
+
 /// The position of a run. Errors: there is none with this id, or several.
 fn run_named(trends: &CaseTrends, named: &str) -> anyhow::Result<usize> {
+    let count = trends.runs.len();
+    let back = match named {
+        "last" => Some(1),
+        "previous" => Some(2),
+        _ => None,
+    };
+    if let Some(at) = back.and_then(|back| count.checked_sub(back)) {
+        return Ok(at);
+    }
     let is_it = |(_, run): &(usize, &RunSummary)| run.run_id.starts_with(named);
     let mut found = trends.runs.iter().enumerate().filter(is_it);
     let (at, _) = found.next().with_context(|| {
@@ -142,20 +164,20 @@ fn listed(trends: &CaseTrends, since: Option<usize>, all: bool) -> Vec<&CauseTre
     trends.causes.all().into_iter().filter(is_listed).collect()
 }
 
-fn print_causes(trends: &CaseTrends, listed: &[&CauseTrend], decided: &DecidedCauses) {
+fn print_causes(trends: &CaseTrends, listed: &[ListedCause<'_>], decided: &DecidedCauses) {
     if trends.runs.is_empty() {
         print_line("no runs here yet; evaltrail run . starts one");
         return;
     }
     let paint = paint(ColorWhen::Auto);
     let indent = BEFORE_BLOCKS + trends.runs.len().min(RUNS_SHOWN) + 2;
-    for trend in listed {
-        print_line(&cause_line(trends, trend, paint));
-        for line in facts(trends, trend, decided) {
+    for one in listed {
+        print_line(&cause_line(trends, one, paint));
+        for line in facts(trends, one, decided) {
             print_line(&paint.faint(&format!("{:indent$}{}", "", clean_line(&line))));
         }
     }
-    let count = |state| listed.iter().filter(|one| one.state() == state).count();
+    let count = |state| listed.iter().filter(|one| one.state == state).count();
     let states = [
         CauseState::New,
         CauseState::Back,
@@ -173,9 +195,16 @@ fn print_causes(trends: &CaseTrends, listed: &[&CauseTrend], decided: &DecidedCa
 
 /// "ongoing  12 cases +3   ·▂█  set_light.level differs  7 of 13 runs, since run 7f3a1c09d2e4". What is known of a cause that goes on
 /// is in this line.
-fn cause_line(trends: &CaseTrends, trend: &CauseTrend, paint: Paint) -> String {
-    let state = format!("{:<8}", trend.state().name());
-    let state = match trend.state() {
+fn cause_line(
+    trends: &CaseTrends,
+    ListedCause {
+        trend,
+        state: cause_state,
+    }: &ListedCause<'_>,
+    paint: Paint,
+) -> String {
+    let state = format!("{:<8}", cause_state.name());
+    let state = match *cause_state {
         CauseState::New | CauseState::Back => paint.status(Status::Failed, &state),
         CauseState::Ongoing => state,
         CauseState::Gone => paint.status(Status::Passed, &state),
@@ -185,14 +214,12 @@ fn cause_line(trends: &CaseTrends, trend: &CauseTrend, paint: Paint) -> String {
         count => counted(count, "case"),
     };
     let joined = match trend.joined {
-        joined
-            if trend.state() == CauseState::Ongoing && joined > 0 && is_latest(trends, trend) =>
-        {
+        joined if *cause_state == CauseState::Ongoing && joined > 0 && is_latest(trends, trend) => {
             format!("+{joined}")
         }
         _ => String::new(),
     };
-    let since = match trend.state() {
+    let since = match *cause_state {
         CauseState::Ongoing => format!(
             "  {} of {} runs, since run {}",
             trend.seen.len(),
@@ -226,7 +253,11 @@ fn blocks(trends: &CaseTrends, trend: &CauseTrend) -> String {
 }
 
 /// Since when a cause is there, or gone, and what changed then; what was decided about it.
-fn facts(trends: &CaseTrends, trend: &CauseTrend, decided: &DecidedCauses) -> Vec<String> {
+fn facts(
+    trends: &CaseTrends,
+    ListedCause { trend, state }: &ListedCause<'_>,
+    decided: &DecidedCauses,
+) -> Vec<String> {
     let run = |at: usize| run_text(&trends.runs[at]);
     let seen = counted(trend.seen.len(), "run");
     let mut lines = Vec::new();
@@ -237,17 +268,21 @@ fn facts(trends: &CaseTrends, trend: &CauseTrend, decided: &DecidedCauses) -> Ve
                 "seen in {seen}, last in {}",
                 run(trend.last_seen())
             ));
+            let changed = trends.changes_at(trend);
+            if !changed.is_empty() {
+                lines.push(format!("changed since: {}", changed.join(", ")));
+            }
         }
-        (None, _) if trend.state() == CauseState::Ongoing => {}
+        (None, _) if *state == CauseState::Ongoing => {}
         (None, None) => lines.push(format!("first seen in {}", run(trend.since))),
         (None, Some(gone)) => {
             lines.push(format!("again since {}", run(trend.since)));
             lines.push(format!("was gone since {}, seen in {seen}", run(gone)));
         }
     }
-    let without = trend.last_without.filter(|_| trend.state().is_news());
+    let without = trend.last_without.filter(|_| state.is_news());
     if let Some(before) = without {
-        let changed = trends.runs[before].all_changes_until(&trends.runs[trend.since]);
+        let changed = trends.changes_at(trend);
         if !changed.is_empty() {
             let changed = changed.join(", ");
             lines.push(format!("changed since {}: {changed}", run(before)));
@@ -313,24 +348,22 @@ impl DecidedCauses {
     }
 }
 
-fn causes_json(trends: &CaseTrends, listed: &[&CauseTrend], decided: &DecidedCauses) -> Value {
+fn causes_json(trends: &CaseTrends, listed: &[ListedCause<'_>], decided: &DecidedCauses) -> Value {
     let run = |at: usize| {
         let run = &trends.runs[at];
         json!({"run_id": run.run_id, "started": run.started, "commit": run.commit})
     };
-    let cause = |trend: &&CauseTrend| {
+    let cause = |ListedCause { trend, state }: &ListedCause<'_>| {
         let seen = trend.seen.iter().map(|one| {
             json!({"run_id": trends.runs[one.run].run_id, "cases": one.cases, "attempts": one.attempts})
         });
-        let changed = trend
-            .last_without
-            .map(|before| trends.runs[before].all_changes_until(&trends.runs[trend.since]));
+        let changed = trend.last_without.map(|_| trends.changes_at(trend));
         let decisions = decided.about(trend).into_iter().flatten().map(|one| {
             json!({"file": one.file, "eval_id": one.eval_id, "kind": one.kind, "note": one.note, "until": one.until, "author": one.author, "at": one.at})
         });
         json!({
             "cause": trend.cause.describe(),
-            "state": trend.state().name(),
+            "state": state.name(),
             "cases": trend.cases,
             // Those that did not have it before the latest run in which it was seen.
             "new_cases": trend.joined,

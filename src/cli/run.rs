@@ -2,8 +2,7 @@
 
 use super::args::{CaseArgs, FailOn, RunArgs, RunFailOn, ScoreArgs};
 use super::exit_code::{
-    AllowedFailures, baseline, counted_failures, exit_of, failures_by_gate, is_counted_change,
-    metrics_without_value,
+    AllowedFailures, baseline, exit_of, failures_by_gate, is_counted_change, metrics_without_value,
 };
 use super::find_run::find_run;
 use super::live_run::{RunOutput, run_to_completion};
@@ -79,6 +78,7 @@ pub(super) fn score(args: ScoreArgs) -> anyhow::Result<Exit> {
     let defaults = RunOptions {
         rate: None,
         repeat: 1,
+        gate: workspace.config.run_options().gate.without_repeats(),
         ..workspace.config.run_options()
     };
     let jobs = cases.jobs.unwrap_or(defaults.jobs);
@@ -209,11 +209,7 @@ fn execute_run(
         change: change.as_ref(),
         causes: causes.as_ref().and_then(CauseStates::new),
     };
-    let has_news = match &causes {
-        Some(causes) => has_new_causes(causes),
-        // It is not known of any failure whether there was one like it.
-        None => counted_failures(&state) > 0,
-    };
+    let has_news = has_new_causes(causes.as_ref(), &state);
     let all_written = write_ended(cases, &how, (&state, workspace), earlier, &run_id)?;
     if how.record_tools {
         record_answers(&state, workspace)?;

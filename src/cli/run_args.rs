@@ -104,7 +104,7 @@ pub(super) struct CaseArgs {
     /// Print annotations for GitHub Actions, and append the Markdown report to $GITHUB_STEP_SUMMARY
     #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
     pub(super) github: bool,
-    /// Exit with 1 only if a case broke since the baseline (`evaltrail runs pin`), or one that passed is removed
+    /// Exit with 1 only if a case broke since the baseline (`evaltrail runs pin`), one that passed is removed, or cases fail for a new cause
     #[arg(
         long,
         value_enum,

@@ -81,12 +81,14 @@ fn judge(cases: &CaseArgs, workspace: &Workspace) -> JudgeSpec {
 pub(super) fn options(args: &RunArgs, workspace: &Workspace) -> RunOptions {
     let config = workspace.config.run_options();
     let until = args.repeat.and_then(|repeat| repeat.until).map(Gate::Until);
+    let gate = until.or(args.gate).unwrap_or(config.gate);
+    let given = args.repeat.and_then(|repeat| repeat.attempts);
+    // A number in the configuration is not the limit of a gate that is given here.
+    let configured = workspace.config.repeat.filter(|_| until.is_none());
     RunOptions {
         jobs: args.cases.jobs.unwrap_or(config.jobs),
-        repeat: args
-            .repeat
-            .map_or(config.repeat, |repeat| repeat.attempts.unwrap_or(1)),
-        gate: until.or(args.gate).unwrap_or(config.gate),
+        repeat: given.or(configured).unwrap_or(gate.usual_attempts()),
+        gate,
         timeout_ms: args
             .timeout
             .map_or(config.timeout_ms, |time| time.as_millis() as u64),

@@ -9,7 +9,7 @@ use super::{Exit, trust};
 use anyhow::bail;
 use clap::Args;
 use evaltrail_core::domain::{
-    DraftVerdict, EvalCase, RunOptions, RunState, StubMode, clean_line, counted,
+    DraftVerdict, EvalCase, Gate, RunOptions, RunState, StubMode, clean_line, counted,
 };
 use evaltrail_core::formats::{CheckedDraft, Draft};
 use evaltrail_engine::process::{PrivateFolder, Runtimes};
@@ -83,6 +83,7 @@ pub(super) fn verify(
         agent: args.agent.as_deref(),
         options: RunOptions {
             repeat: args.repeat,
+            gate: Gate::All,
             jobs: args.jobs.unwrap_or(configured.jobs),
             ..configured
         },

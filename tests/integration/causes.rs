@@ -220,6 +220,56 @@ fn reports_say_what_broke_since_the_baseline() {
     assert_eq!(broke[0]["eval_id"], "case_2");
 }
 
+/// What was not judged is not green, and what is quarantined is not red.
+#[test]
+fn gate_of_new_causes_counts_what_a_run_judged() {
+    let runs = Runs::new();
+    let gate = ["--fail-on", "new-cause"];
+    runs.score([NotCalled, Passes, Passes], &[]);
+    let notes = json!({"version": 1, "cases": {"case_1": {"quarantine": {"until": "2999-01-01", "since": "2026-01-01"}}}});
+    std::fs::write(
+        runs.workspace.path().join("rows.evaltrail.json"),
+        notes.to_string(),
+    )
+    .unwrap();
+    let quarantined = runs.score([NotCalled, Extra, Passes], &gate);
+    assert_eq!(quarantined.status.code(), Some(0), "{}", both(&quarantined));
+    let not_judged = [
+        "score",
+        "-q",
+        "--metric",
+        "no_such_metric_here:1",
+        "rows.jsonl",
+    ];
+    assert_ne!(
+        runs.evaltrail(&[&not_judged[..], &gate].concat())
+            .status
+            .code(),
+        Some(0)
+    );
+}
+
+#[test]
+fn states_since_a_run_are_gated() {
+    let runs = Runs::new();
+    runs.score([Passes, Passes, Passes], &[]);
+    let listed = text(&runs.evaltrail(&["runs", "--json"]));
+    let json: Value = serde_json::from_str(&listed).unwrap();
+    let first = json["runs"][0]["run_id"].as_str().unwrap().to_string();
+    runs.score([NotCalled, Passes, Passes], &[]);
+    runs.score([NotCalled, Passes, Passes], &[]);
+    let code = |args: &[&str]| runs.evaltrail(args).status.code();
+    assert_eq!(code(&["causes", "--fail-on", "news"]), Some(0));
+    assert_eq!(
+        code(&["causes", "--since", &first, "--fail-on", "news"]),
+        Some(1)
+    );
+    assert_eq!(
+        code(&["causes", "--since", "last", "--fail-on", "news"]),
+        Some(0)
+    );
+}
+
 #[cfg(unix)]
 #[test]
 fn explorer_lists_new_causes_first() {

@@ -771,7 +771,7 @@ fn cases_are_run_until_their_rate_is_known() {
         &plans,
         &["run", ".", "--repeat", "until=0.8,max=40"],
     ));
-    let expected = "repeat until=0.8: 1 pass, 1 fail, 1 undecided after at most 40 attempts";
+    let expected = "repeat until=0.8: 1 pass, 1 fail, 1 undecided after 40 attempts";
     assert!(summary.contains(expected), "{summary}");
     assert!(!summary.contains("not run"), "{summary}");
     // Without a largest number it is 50, and without a case that stays undecided, the exit code is that of the verdicts.
@@ -780,4 +780,97 @@ fn cases_are_run_until_their_rate_is_known() {
     assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
     let wrong = ["run", ".", "--repeat", "until=0.8", "--gate", "all"];
     assert_eq!(run(&workspace, &plans, &wrong).status.code(), Some(2));
+}
+
+/// The first attempt of a case is slow and passes, the next three fail at once: these alone would decide, but they do not count before
+/// the first one has ended.
+#[test]
+fn slow_attempts_do_not_change_a_verdict() {
+    let workspace = workspace_with(&["a"]);
+    // Each attempt takes its number with a lock.
+    let agent = r#"#!/bin/sh
+read request
+until mkdir lock 2>/dev/null; do :; done
+done=$(cat done 2>/dev/null || echo 0)
+echo $((done + 1)) > done
+rmdir lock
+if [ $done -eq 0 ]; then until [ "$(cat done)" -ge 4 ]; do :; done; sleep 1; fi
+case $done in
+  1|2|3) echo '{"response": "wrong", "predicted_trajectory": []}' ;;
+  *) echo '{"response": "ok", "predicted_trajectory": []}' ;;
+esac
+"#;
+    std::fs::write(workspace.path().join("agent"), agent).unwrap();
+    let mut command = evaltrail(&workspace.path().join("home"));
+    let args = [
+        "run",
+        ".",
+        "--repeat",
+        "until=0.5,max=30",
+        "--json",
+        "-j",
+        "4",
+    ];
+    let agent = ["--agent", "cmd:./agent", "--trust"];
+    let ran = output(command.current_dir(workspace.path()).args(args).args(agent));
+    let json: Value = serde_json::from_str(&text(&ran)).unwrap();
+    assert_eq!(
+        json["summary"]["gate"]["verdicts"]["pass"],
+        1,
+        "{}",
+        both(&ran)
+    );
+    assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
+    assert_eq!(json["not_run"], json!([]));
+}
+
+/// A limit with which no case could pass is refused, and the usual limit depends on the rate.
+#[test]
+fn limit_of_attempts_allows_a_case_to_pass() {
+    let workspace = workspace_with(&["a"]);
+    let plan = "P".repeat(150);
+    let plans = [("a", plan.as_str())];
+    let refused = run(
+        &workspace,
+        &plans,
+        &["run", ".", "--repeat", "until=0.9,max=50"],
+    );
+    assert_eq!(refused.status.code(), Some(2), "{}", both(&refused));
+    assert!(
+        both(&refused).contains("needs 53 attempts"),
+        "{}",
+        both(&refused)
+    );
+    let ran = run(
+        &workspace,
+        &plans,
+        &[
+            "run",
+            ".",
+            "--repeat",
+            "until=0.9",
+            "-q",
+            "--report=junit=r.xml",
+        ],
+    );
+    assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
+    // An undecided case is a failure in JUnit, although all of its attempts passed.
+    let ran = run(
+        &workspace,
+        &[("a", "PPPPPPPPPF".repeat(6).as_str())],
+        &[
+            "run",
+            ".",
+            "--repeat",
+            "until=0.8,max=30",
+            "--report=junit=r.xml",
+        ],
+    );
+    assert_eq!(ran.status.code(), Some(1), "{}", both(&ran));
+    let junit = std::fs::read_to_string(workspace.path().join("r.xml")).unwrap();
+    assert!(
+        junit.contains("undecided after 30 attempts, of which 27 passed"),
+        "{junit}"
+    );
+    assert!(both(&ran).contains("undecided: a 27/30"), "{}", both(&ran));
 }

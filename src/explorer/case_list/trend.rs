@@ -7,7 +7,7 @@ use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
 use evaltrail_core::analysis::{CasePoint, CauseState, block, failing_since};
-use evaltrail_core::domain::Status;
+use evaltrail_core::domain::{Status, counted};
 use evaltrail_engine::history::RunSummary;
 use ratatui::buffer::Buffer;
 use ratatui::style::Style;
@@ -113,16 +113,20 @@ pub(crate) fn cause_text(model: &Model, what: &Narrowing) -> Option<String> {
             format!("back: again since {since}, was gone since {gone}")
         }
         (CauseState::Gone, _) => return None,
-        _ => format!("seen in {seen} of {all} runs, since {since}"),
-    };
-    let changed = trend.last_without.map(|before| {
-        let changed = run(before).all_changes_until(run(trend.since));
-        match changed.is_empty() {
-            true => String::new(),
-            false => format!("; changed then: {}", changed.join(", ")),
+        _ => {
+            let is_latest = trend.last_seen() + 1 == all;
+            let joined = match trend.joined {
+                joined if joined > 0 && is_latest => format!("{}, ", counted(joined, "new case")),
+                _ => String::new(),
+            };
+            format!("{joined}seen in {seen} of {all} runs, since {since}")
         }
-    });
-    Some(words + &changed.unwrap_or_default())
+    };
+    let changed = match model.trends.changes_at(trend) {
+        changed if changed.is_empty() => String::new(),
+        changed => format!("; changed then: {}", changed.join(", ")),
+    };
+    Some(words + &changed)
 }
 
 /// A run by its id, its time and the commit of the workspace then.

@@ -165,7 +165,7 @@ fn request(
         return Err("the cases have changed meanwhile; judge them again".into());
     }
     let repeat = match kept.first() {
-        None => context.workspace.config.run_options().repeat,
+        None => 1,
         Some((file, key, _)) => kept
             .iter()
             .filter(|(path, other, _)| path == file && other == key)
@@ -181,8 +181,16 @@ fn request(
     };
     let configured = context.workspace.config.run_options();
     let jobs = chosen.jobs.unwrap_or(configured.jobs);
-    let repeat = chosen.repeat.unwrap_or(repeat);
     let gate = chosen.gate.unwrap_or(configured.gate);
+    let is_run = kept.is_empty() && *against != RunTarget::Saved;
+    let (gate, repeat) = match is_run {
+        true => {
+            let configured = context.workspace.config.repeat;
+            (gate, configured.unwrap_or(gate.usual_attempts()))
+        }
+        false => (gate.without_repeats(), repeat),
+    };
+    let repeat = chosen.repeat.unwrap_or(repeat);
     let judge = context
         .workspace
         .config

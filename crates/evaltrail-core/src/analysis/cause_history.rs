@@ -5,7 +5,7 @@
 //! cases changes nothing, and neither does one in which the case could not be evaluated.
 
 use crate::domain::Cause;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// What became of a cause by the latest run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,6 +68,8 @@ pub struct CauseTrend {
     pub cases: usize,
     /// The number of cases that did not have it before the latest run in which it was seen.
     pub joined: usize,
+    /// The files of the cases that had it in `since`.
+    pub files: BTreeSet<u64>,
 }
 
 impl CauseTrend {
@@ -85,6 +87,16 @@ impl CauseTrend {
     /// The first run in which it was seen.
     pub fn first_seen(&self) -> usize {
         self.seen.first().map_or(self.since, |one| one.run)
+    }
+
+    /// What became of it since a run, instead of by the latest one: new or back if a case has it since a later run.
+    pub fn state_since(&self, run: usize) -> CauseState {
+        match self.gone {
+            Some(_) => CauseState::Gone,
+            None if self.since <= run => CauseState::Ongoing,
+            None if self.first_seen() <= run => CauseState::Back,
+            None => CauseState::New,
+        }
     }
 
     /// The latest run in which it was seen.
@@ -110,6 +122,27 @@ impl CauseHistory {
     /// What became of a cause; `None` if it was not seen in any run.
     pub fn state(&self, cause: &Cause) -> Option<CauseState> {
         self.get(cause).map(CauseTrend::state)
+    }
+
+    /// The position of a cause, which is added if it is not there.
+    fn position(&mut self, cause: &Cause) -> usize {
+        if let Some(at) = self.by_cause.get(cause) {
+            return *at;
+        }
+        let at = self.trends.len();
+        self.by_cause.insert(cause.clone(), at);
+        self.trends.push(CauseTrend {
+            cause: cause.clone(),
+            seen: Vec::new(),
+            since: 0,
+            gone_before: None,
+            gone: None,
+            last_without: None,
+            cases: 0,
+            joined: 0,
+            files: BTreeSet::new(),
+        });
+        at
     }
 
     /// All causes: the new ones first, then those that came back, those that go on, and those that are gone; within these, those of
@@ -148,17 +181,21 @@ pub struct ObservedCase<'a> {
     pub causes: &'a [(u32, u32)],
 }
 
-/// A case over the runs: what identifies its file, and what identifies it there.
-type CaseInFile = (u64, u64);
-
 /// Builds a [`CauseHistory`], run by run.
 #[derive(Debug, Default)]
 pub struct CauseHistoryBuilder {
     history: CauseHistory,
+    /// What is known of the cases of each file.
+    files: HashMap<u64, KnownCases>,
+}
+
+/// The cases of a file.
+#[derive(Debug, Default)]
+struct KnownCases {
     /// The causes that each case has, as positions in the history. Cases without one are not contained.
-    current: HashMap<CaseInFile, Vec<usize>>,
+    current: HashMap<u64, Vec<usize>>,
     /// The cases that were evaluated, each with the latest run.
-    evaluated: HashMap<CaseInFile, usize>,
+    evaluated: HashMap<u64, usize>,
 }
 
 /// What a run changes.
@@ -172,6 +209,8 @@ struct RunChanges {
     lost: HashSet<usize>,
     /// The numbers of cases that have a cause now, and had not before.
     joined: HashMap<usize, usize>,
+    /// The files of the cases with a cause.
+    files: HashMap<usize, BTreeSet<u64>>,
 }
 
 impl CauseHistoryBuilder {
@@ -179,17 +218,68 @@ impl CauseHistoryBuilder {
     pub fn add_run(&mut self, run: usize, files: &[ObservedFile<'_>]) {
         let mut changes = RunChanges::default();
         for file in files {
-            let known: Vec<usize> = file.causes.iter().map(|one| self.position(one)).collect();
+            let mut known = self.files.remove(&file.file).unwrap_or_default();
+            let mut positions: Vec<Option<usize>> = vec![None; file.causes.len()];
             for case in &file.cases {
-                self.add_case(run, file.file, case, &known, &mut changes);
+                self.add_case(run, file, case, (&mut known, &mut positions), &mut changes);
             }
             if file.is_whole {
                 let there: HashSet<u64> = file.cases.iter().map(|case| case.case).collect();
-                self.retain_cases(file.file, &there, &mut changes.lost);
+                known.evaluated.retain(|case, _| there.contains(case));
+                known.current.retain(|case, causes| {
+                    let is_there = there.contains(case);
+                    if !is_there {
+                        lose(&mut self.history.trends, causes, &mut changes.lost);
+                    }
+                    is_there
+                });
             }
+            self.files.insert(file.file, known);
         }
         let lost = std::mem::take(&mut changes.lost);
         self.note_seen(run, changes);
+        self.end_lost(run, lost);
+    }
+
+    /// Adds a case of a run. `positions` are those of the causes of its file in the history, as far as a case had them.
+    fn add_case(
+        &mut self,
+        run: usize,
+        file: &ObservedFile<'_>,
+        observed: &ObservedCase<'_>,
+        (known, positions): (&mut KnownCases, &mut [Option<usize>]),
+        changes: &mut RunChanges,
+    ) {
+        let evaluated_before = known.evaluated.get(&observed.case).copied();
+        let mut now: Vec<usize> = Vec::with_capacity(observed.causes.len());
+        for (cause, attempts) in observed.causes {
+            let at = *cause as usize;
+            let (Some(cause), Some(position)) = (file.causes.get(at), positions.get_mut(at)) else {
+                continue;
+            };
+            let at = *position.get_or_insert_with(|| self.history.position(cause));
+            let count = changes.counts.entry(at).or_insert(CauseCount {
+                run,
+                cases: 0,
+                attempts: 0,
+            });
+            count.cases += 1;
+            count.attempts += attempts;
+            changes.files.entry(at).or_default().insert(file.file);
+            if let Some(before) = evaluated_before {
+                let latest = changes.last_without.entry(at).or_insert(before);
+                *latest = (*latest).max(before);
+            }
+            now.push(at);
+        }
+        self.replace(known, observed, now, changes);
+        if observed.is_evaluated {
+            known.evaluated.insert(observed.case, run);
+        }
+    }
+
+    /// Notes the causes that no case has any more.
+    fn end_lost(&mut self, run: usize, lost: HashSet<usize>) {
         for at in lost {
             let trend = &mut self.history.trends[at];
             if trend.cases == 0 && trend.gone.is_none() {
@@ -198,75 +288,30 @@ impl CauseHistoryBuilder {
         }
     }
 
-    /// Adds a case of a run. `known` are the positions of the causes of its file.
-    fn add_case(
-        &mut self,
-        run: usize,
-        file: u64,
-        observed: &ObservedCase<'_>,
-        known: &[usize],
-        changes: &mut RunChanges,
-    ) {
-        let key = (file, observed.case);
-        let before = self.evaluated.get(&key);
-        let mut now: Vec<usize> = Vec::with_capacity(observed.causes.len());
-        for (cause, attempts) in observed.causes {
-            let Some(at) = known.get(*cause as usize).copied() else {
-                continue;
-            };
-            let count = changes.counts.entry(at).or_insert(CauseCount {
-                run,
-                cases: 0,
-                attempts: 0,
-            });
-            count.cases += 1;
-            count.attempts += attempts;
-            if let Some(before) = before {
-                let latest = changes.last_without.entry(at).or_insert(*before);
-                *latest = (*latest).max(*before);
+    /// The history of the runs that were added, the newest of which is `last`. The cases of files that are not there any more have no
+    /// cause.
+    pub fn finish(mut self, last: usize, is_there: impl Fn(u64) -> bool) -> CauseHistory {
+        let mut lost = HashSet::new();
+        for (file, known) in std::mem::take(&mut self.files) {
+            if !is_there(file) {
+                let causes = known.current.values();
+                causes.for_each(|causes| lose(&mut self.history.trends, causes, &mut lost));
             }
-            now.push(at);
         }
-        self.replace(key, observed.is_evaluated, now, changes);
-        if observed.is_evaluated {
-            self.evaluated.insert(key, run);
-        }
-    }
-
-    /// The history of the runs that were added.
-    pub fn finish(self) -> CauseHistory {
+        self.end_lost(last, lost);
         self.history
-    }
-
-    fn position(&mut self, cause: &Cause) -> usize {
-        if let Some(at) = self.history.by_cause.get(cause) {
-            return *at;
-        }
-        let at = self.history.trends.len();
-        self.history.by_cause.insert(cause.clone(), at);
-        self.history.trends.push(CauseTrend {
-            cause: cause.clone(),
-            seen: Vec::new(),
-            since: 0,
-            gone_before: None,
-            gone: None,
-            last_without: None,
-            cases: 0,
-            joined: 0,
-        });
-        at
     }
 
     /// Replaces the causes that a case has.
     fn replace(
         &mut self,
-        key: CaseInFile,
-        is_evaluated: bool,
+        known: &mut KnownCases,
+        observed: &ObservedCase<'_>,
         mut now: Vec<usize>,
         changes: &mut RunChanges,
     ) {
-        let before = self.current.remove(&key).unwrap_or_default();
-        if !is_evaluated {
+        let before = known.current.remove(&observed.case).unwrap_or_default();
+        if !observed.is_evaluated {
             now.extend(&before);
         }
         now.sort_unstable();
@@ -277,28 +322,10 @@ impl CauseHistoryBuilder {
                 *changes.joined.entry(*cause).or_default() += 1;
             }
         }
-        for cause in before {
-            self.history.trends[cause].cases -= 1;
-            changes.lost.insert(cause);
-        }
+        lose(&mut self.history.trends, &before, &mut changes.lost);
         if !now.is_empty() {
-            self.current.insert(key, now);
+            known.current.insert(observed.case, now);
         }
-    }
-
-    /// Removes the cases of a file that are not among these.
-    fn retain_cases(&mut self, file: u64, there: &HashSet<u64>, lost: &mut HashSet<usize>) {
-        let trends = &mut self.history.trends;
-        self.current.retain(|case, causes| {
-            let is_kept = case.0 != file || there.contains(&case.1);
-            if !is_kept {
-                for cause in causes.iter() {
-                    trends[*cause].cases -= 1;
-                    lost.insert(*cause);
-                }
-            }
-            is_kept
-        });
     }
 
     /// Notes the causes that were seen in a run.
@@ -312,8 +339,17 @@ impl CauseHistoryBuilder {
                 trend.since = run;
                 trend.gone_before = trend.gone.take();
                 trend.last_without = changes.last_without.get(&at).copied();
+                trend.files = changes.files.get(&at).cloned().unwrap_or_default();
             }
         }
+    }
+}
+
+/// Notes that a case has these causes no more.
+fn lose(trends: &mut [CauseTrend], causes: &[usize], lost: &mut HashSet<usize>) {
+    for cause in causes {
+        trends[*cause].cases -= 1;
+        lost.insert(*cause);
     }
 }
 
@@ -357,7 +393,7 @@ mod tests {
             };
             builder.add_run(at, &[file]);
         }
-        builder.finish()
+        builder.finish(runs.len() - 1, |_| true)
     }
 
     fn states(runs: &[Run<'_>]) -> Vec<(String, &'static str)> {
@@ -467,7 +503,7 @@ mod tests {
         builder.add_run(0, &[file(7, &[(0, 1)]), file(8, &[])]);
         builder.add_run(1, &[file(7, &[]), file(8, &[(0, 2)])]);
         builder.add_run(2, &[file(7, &[(0, 1)]), file(8, &[(0, 1)])]);
-        let found = builder.finish();
+        let found = builder.finish(2, |_| true);
         let one = found.get(&cause[0]).unwrap();
         assert_eq!((one.state(), one.cases), (CauseState::Ongoing, 2));
         let counts: Vec<_> = one
@@ -483,5 +519,41 @@ mod tests {
         let runs: [Run; 2] = [&[(1, true, &["a"])], &[(2, true, &[])]];
         let found = history(&runs, true);
         assert_eq!(found.state(&cause("a")), Some(CauseState::Gone));
+    }
+
+    #[test]
+    fn causes_of_deleted_files_are_gone() {
+        let causes = [cause("a"), cause("of no case")];
+        let file = |file| ObservedFile {
+            file,
+            is_whole: true,
+            causes: &causes,
+            cases: vec![ObservedCase {
+                case: 1,
+                is_evaluated: true,
+                causes: &[(0, 1)],
+            }],
+        };
+        let mut builder = CauseHistoryBuilder::default();
+        builder.add_run(0, &[file(7)]);
+        builder.add_run(1, &[file(8)]);
+        let found = builder.finish(1, |file| file == 8);
+        let one = found.get(&causes[0]).unwrap();
+        assert_eq!((one.state(), one.cases), (CauseState::Ongoing, 1));
+        assert!(found.get(&causes[1]).is_none(), "no case has it");
+    }
+
+    #[test]
+    fn state_since_a_run_is_not_that_of_the_latest() {
+        let runs: [Run; 4] = [
+            &[(1, true, &[])],
+            &[(1, true, &["a"])],
+            &[(1, true, &["a"])],
+            &[(1, true, &["a"])],
+        ];
+        let found = history(&runs, false);
+        let one = found.get(&cause("a")).unwrap();
+        let states = [0, 1].map(|run| one.state_since(run));
+        assert_eq!(states, [CauseState::New, CauseState::Ongoing]);
     }
 }

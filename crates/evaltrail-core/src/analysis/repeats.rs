@@ -1,6 +1,6 @@
 //! What several attempts of a case say: its pass rate with an interval, pass@k and pass^k, and whether it is flaky.
 
-use crate::domain::{EndedAttempt, RunState, Status};
+use crate::domain::{EndedAttempt, Gate, RunState, Status};
 use std::sync::Arc;
 
 /// The quantile of the standard normal distribution for intervals of 95 %.
@@ -138,6 +138,10 @@ pub struct RepeatedPass {
 
 /// pass@k and pass^k of a run; `None` if cases were not repeated.
 pub fn repeated_passes(run: &RunState) -> Option<RepeatedPasses> {
+    // How often a case was run depends on its outcomes then, so that a mean over cases would be of chosen ones.
+    if matches!(run.plan.options.gate, Gate::Until(_)) {
+        return None;
+    }
     let repeat = run.plan.options.repeat as usize;
     let counts = (0..run.plan.cases.len()).map(|case| count_of(run, case));
     (repeat > 1).then(|| RepeatedPasses::count(counts, repeat))

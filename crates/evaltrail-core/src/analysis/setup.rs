@@ -7,27 +7,56 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum number of differing tools or instructions that are named.
 const MAX_NAMED: usize = 4;
+/// Maximum number of agents, models and tools of a run that are noted.
+const MAX_NOTED: usize = 2_000;
 
-/// What the agents of some attempts reported.
+/// What the agents of some attempts reported, by agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct RunSetup {
-    /// The number of attempts that report a version of a model.
-    pub with_model: usize,
-    /// The versions of models, each with the number of attempts in which it responded.
-    pub models: BTreeMap<String, usize>,
-    /// The hashes of the instruction of each agent.
-    instructions: BTreeMap<String, BTreeSet<u64>>,
-    /// The hashes of the declaration of each tool.
-    tools: BTreeMap<String, BTreeSet<u64>>,
+pub struct RunSetup(BTreeMap<String, AgentSetup>);
+
+/// What an agent reported in some attempts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct AgentSetup {
+    /// The number of attempts that report a version of its model.
+    with_model: usize,
+    /// The versions of its models, each with the number of attempts in which it responded.
+    models: BTreeMap<String, usize>,
+    /// The hash of its instruction; `None` if attempts have different ones.
+    instruction: Option<Hashed>,
+    /// The hash of the declaration of each of its tools.
+    tools: BTreeMap<String, Hashed>,
     /// Who reported instructions and tools.
     sources: BTreeSet<DetailsSource>,
+}
+
+/// A hash of what attempts report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Hashed {
+    /// It is the same in all attempts.
+    Same(u64),
+    /// It differs, because it contains values of the conversation.
+    Varies,
+}
+
+impl Hashed {
+    fn with(self, other: Hashed) -> Hashed {
+        match self == other {
+            true => self,
+            false => Hashed::Varies,
+        }
+    }
+
+    /// Whether both are the same in all attempts, and differ from each other.
+    fn differs(self, other: Hashed) -> bool {
+        self != other && self != Hashed::Varies && other != Hashed::Varies
+    }
 }
 
 /// How what was reported differs between two runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SetupChanges {
-    /// The versions of models before and after, if they differ: "gemini-2.5-flash-001 → gemini-2.5-flash-002 in 100 of 100 attempts".
-    pub models: Option<String>,
+    /// The versions of models before and after that differ: "gemini-2.5-flash-001 → gemini-2.5-flash-002 in 100 of 100 attempts".
+    pub models: Vec<String>,
     /// The agents with another instruction.
     pub instructions: Vec<String>,
     /// The tools with another declaration.
@@ -43,111 +72,135 @@ pub struct SetupChanges {
 impl RunSetup {
     /// Adds what an attempt reports.
     pub fn add(&mut self, setup: &ReportedSetup) {
-        self.with_model += usize::from(!setup.models.is_empty());
-        for model in &setup.models {
-            *self.models.entry(model.to_string()).or_default() += 1;
-        }
-        let add = |to: &mut BTreeMap<String, BTreeSet<u64>>, hashes: &[(Box<str>, u64)]| {
-            for (name, hash) in hashes {
-                to.entry(name.to_string()).or_default().insert(*hash);
+        let mut with_model = BTreeSet::new();
+        for (agent, model) in &setup.models {
+            let Some(known) = self.agent(agent) else {
+                continue;
+            };
+            known.with_model += usize::from(with_model.insert(agent));
+            if known.models.len() < MAX_NOTED || known.models.contains_key(&**model) {
+                *known.models.entry(model.to_string()).or_default() += 1;
             }
-        };
-        add(&mut self.instructions, &setup.instructions);
-        add(&mut self.tools, &setup.tools);
-        if !setup.instructions.is_empty() || !setup.tools.is_empty() {
-            self.sources.insert(setup.source);
+        }
+        for (agent, hash) in &setup.instructions {
+            if let Some(known) = self.agent(agent) {
+                let hash = Hashed::Same(*hash);
+                known.instruction = Some(known.instruction.map_or(hash, |one| one.with(hash)));
+                known.sources.insert(setup.source);
+            }
+        }
+        for ((agent, tool), hash) in &setup.tools {
+            if let Some(known) = self.agent(agent) {
+                add_hash(&mut known.tools, tool, Hashed::Same(*hash));
+                known.sources.insert(setup.source);
+            }
         }
     }
 
-    /// Adds what other attempts report.
-    pub fn merge(&mut self, other: &RunSetup) {
-        self.with_model += other.with_model;
-        for (model, count) in &other.models {
-            *self.models.entry(model.clone()).or_default() += count;
+    /// What is known of an agent; `None` if there are too many.
+    fn agent(&mut self, name: &str) -> Option<&mut AgentSetup> {
+        match self.0.len() < MAX_NOTED || self.0.contains_key(name) {
+            true => Some(self.0.entry(name.to_string()).or_default()),
+            false => None,
         }
-        let add = |to: &mut BTreeMap<String, BTreeSet<u64>>,
-                   from: &BTreeMap<String, BTreeSet<u64>>| {
-            for (name, hashes) in from {
-                to.entry(name.clone()).or_default().extend(hashes);
-            }
-        };
-        add(&mut self.instructions, &other.instructions);
-        add(&mut self.tools, &other.tools);
-        self.sources.extend(&other.sources);
     }
 
-    /// What differs in a later run. An instruction or a declaration that is not the same in all attempts of a run, because it contains
-    /// values of the conversation, is not compared, and neither is what different sources report.
+    /// What differs in a later run, for the agents that both runs report: a sub-agent that was not called reports nothing. An
+    /// instruction or a declaration that is not the same in all attempts of a run is not compared, and neither is what different
+    /// sources report.
     pub fn changes_until(&self, later: &RunSetup) -> SetupChanges {
         let mut changes = SetupChanges::default();
-        match (self.models.is_empty(), later.models.is_empty()) {
-            (false, false) => changes.models = self.model_change(later),
-            _ => changes.not_reported.push("model version"),
-        }
-        let is_comparable = self.sources == later.sources;
-        match is_comparable && !self.instructions.is_empty() && !later.instructions.is_empty() {
-            true => changes.instructions = differing(&self.instructions, &later.instructions),
-            false => changes.not_reported.push("instruction"),
-        }
-        match is_comparable && !self.tools.is_empty() && !later.tools.is_empty() {
-            true => {
-                changes.changed_tools = differing(&self.tools, &later.tools);
-                changes.new_tools = missing(&later.tools, &self.tools);
-                changes.lost_tools = missing(&self.tools, &later.tools);
+        let mut known = [false; 3];
+        for (name, before) in &self.0 {
+            if let Some(after) = later.0.get(name) {
+                let compared = before.compare(after, name, &mut changes);
+                known
+                    .iter_mut()
+                    .zip(compared)
+                    .for_each(|(all, one)| *all |= one);
             }
-            false => changes.not_reported.push("tool declarations"),
         }
+        let names = ["model version", "instruction", "tool declarations"];
+        let unknown = names
+            .into_iter()
+            .zip(known)
+            .filter(|(_, is_known)| !is_known);
+        changes.not_reported = unknown.map(|(name, _)| name).collect();
         changes
     }
+}
 
-    fn model_change(&self, later: &RunSetup) -> Option<String> {
+impl AgentSetup {
+    /// Adds what differs in a later run. Returns whether models, instruction and tools are known of both.
+    fn compare(&self, later: &AgentSetup, name: &str, changes: &mut SetupChanges) -> [bool; 3] {
+        let has_models = !self.models.is_empty() && !later.models.is_empty();
+        if has_models {
+            changes.models.extend(self.model_change(later));
+        }
+        let is_comparable = self.sources == later.sources;
+        let instructions = self.instruction.zip(later.instruction);
+        let instructions = instructions.filter(|_| is_comparable);
+        if instructions.is_some_and(|(before, after)| before.differs(after)) {
+            changes.instructions.push(name.to_string());
+        }
+        let has_tools = is_comparable && !self.tools.is_empty() && !later.tools.is_empty();
+        if has_tools {
+            let differs = |(tool, hash): &(&String, &Hashed)| {
+                later
+                    .tools
+                    .get(*tool)
+                    .is_some_and(|other| hash.differs(*other))
+            };
+            let changed = self.tools.iter().filter(differs);
+            changes
+                .changed_tools
+                .extend(changed.map(|(tool, _)| tool.clone()));
+            changes.new_tools.extend(missing(&later.tools, &self.tools));
+            changes
+                .lost_tools
+                .extend(missing(&self.tools, &later.tools));
+        }
+        [has_models, instructions.is_some(), has_tools]
+    }
+
+    fn model_change(&self, later: &AgentSetup) -> Option<String> {
         if self.models.keys().eq(later.models.keys()) {
             return None;
         }
-        let names =
-            |models: &BTreeMap<String, usize>| -> Vec<String> { models.keys().cloned().collect() };
-        let new = |model: &&String| !self.models.contains_key(*model);
-        let most = later
+        let names = |models: &BTreeMap<String, usize>| {
+            models.keys().cloned().collect::<Vec<_>>().join(", ")
+        };
+        let new = later
             .models
-            .keys()
-            .filter(new)
-            .filter_map(|new| later.models.get(new))
-            .max();
+            .iter()
+            .filter(|(model, _)| !self.models.contains_key(*model));
+        let most = new.map(|(_, count)| count).max();
         let share = most.map(|count| format!(" in {count} of {} attempts", later.with_model));
         Some(format!(
             "{} → {}{}",
-            names(&self.models).join(", "),
-            names(&later.models).join(", "),
+            names(&self.models),
+            names(&later.models),
             share.unwrap_or_default()
         ))
     }
 }
 
-/// The names under which both have exactly one hash, and another one.
-fn differing(
-    before: &BTreeMap<String, BTreeSet<u64>>,
-    after: &BTreeMap<String, BTreeSet<u64>>,
-) -> Vec<String> {
-    let differs = |(name, hashes): &(&String, &BTreeSet<u64>)| {
-        let other = after.get(*name);
-        other.is_some_and(|other| hashes.len() == 1 && other.len() == 1 && other != *hashes)
-    };
-    before
-        .iter()
-        .filter(differs)
-        .map(|(name, _)| name.clone())
-        .collect()
+fn add_hash(to: &mut BTreeMap<String, Hashed>, name: &str, hash: Hashed) {
+    if let Some(known) = to.get_mut(name) {
+        *known = known.with(hash);
+    } else if to.len() < MAX_NOTED {
+        to.insert(name.to_string(), hash);
+    }
 }
 
 /// The names that the second lacks.
-fn missing(
-    one: &BTreeMap<String, BTreeSet<u64>>,
-    other: &BTreeMap<String, BTreeSet<u64>>,
-) -> Vec<String> {
+fn missing<'a>(
+    one: &'a BTreeMap<String, Hashed>,
+    other: &'a BTreeMap<String, Hashed>,
+) -> impl Iterator<Item = String> + 'a {
     one.keys()
         .filter(|name| !other.contains_key(*name))
         .cloned()
-        .collect()
 }
 
 impl SetupChanges {
@@ -161,7 +214,8 @@ impl SetupChanges {
             )),
             _ => Some(format!("{what} {}", names.join(", "))),
         };
-        let model = self.models.iter().map(|text| format!("the model {text}"));
+        let models = self.models.iter().take(MAX_NAMED);
+        let model = models.map(|text| format!("the model {text}"));
         let others = [
             listed("the instruction of", &self.instructions),
             listed("the declaration of", &self.changed_tools),
@@ -240,11 +294,11 @@ mod tests {
     fn setup(model: &str, instruction: u64, tools: &[(&str, u64)]) -> ReportedSetup {
         let models = [model].into_iter().filter(|model| !model.is_empty());
         ReportedSetup {
-            models: models.map(Box::from).collect(),
+            models: models.map(|model| ("desk".into(), model.into())).collect(),
             instructions: [("desk".into(), instruction)].into(),
             tools: tools
                 .iter()
-                .map(|(name, hash)| ((*name).into(), *hash))
+                .map(|(name, hash)| (("desk".into(), (*name).into()), *hash))
                 .collect(),
             source: DetailsSource::Description,
         }
@@ -313,5 +367,18 @@ mod tests {
         assert_eq!(changes(&after), ["party became required"]);
         let after = declared(schema(&["when"], "string"), "books a table");
         assert_eq!(changes(&after), ["the type of party", "the description"]);
+    }
+
+    #[test]
+    fn uncalled_sub_agents_did_not_change() {
+        let pay = ReportedSetup {
+            models: [("payer".into(), "m-9".into())].into(),
+            instructions: [("payer".into(), 5)].into(),
+            tools: [(("payer".into(), "pay".into()), 1)].into(),
+            source: DetailsSource::Description,
+        };
+        let both = run(&[setup("m", 1, &[("book", 1)]), pay]);
+        let one = run(&[setup("m", 1, &[("book", 1)])]);
+        assert!(both.changes_until(&one).is_empty() && one.changes_until(&both).is_empty());
     }
 }

@@ -1,6 +1,8 @@
 //! The gate of a run: when a case with several attempts passes.
 
-use super::{AttemptSummary, RateVerdict, Status, mean, rate_verdict};
+use super::{
+    AttemptSummary, RateVerdict, Status, least_attempts, mean, rate_verdict, usual_attempts,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -53,6 +55,40 @@ impl Gate {
         }
     }
 
+    /// The number of attempts of each case if none is given.
+    pub fn usual_attempts(self) -> u32 {
+        match self {
+            Gate::Until(rate) => usual_attempts(rate),
+            Gate::All | Gate::Mean | Gate::Rate(_) => 1,
+        }
+    }
+
+    /// The gate for attempts that exist already, of which there will be no more to show a rate.
+    pub fn without_repeats(self) -> Gate {
+        match self {
+            Gate::Until(_) => Gate::All,
+            gate => gate,
+        }
+    }
+
+    /// Why this number of attempts of each case is of no use: with it, no case would ever pass.
+    pub fn too_few_attempts(self, repeat: u32) -> Option<String> {
+        let Gate::Until(rate) = self else {
+            return None;
+        };
+        match least_attempts(rate) {
+            None => Some(format!(
+                "{}: no number of attempts shows such a rate",
+                self.name()
+            )),
+            Some(least) if least > repeat => Some(format!(
+                "{}: a case that always passes needs {least} attempts to show it, and at most {repeat} are allowed",
+                self.name()
+            )),
+            Some(_) => None,
+        }
+    }
+
     /// When a case passes, in words.
     pub fn describe(self) -> String {
         match self {
@@ -92,8 +128,9 @@ impl Gate {
                 Gate::Rate(rate) => passed as f64 >= rate * planned.max(count) as f64 - 1e-9,
                 Gate::Mean => count >= planned && passes_by_means(attempts),
                 Gate::Until(rate) => {
-                    let statuses = attempts.into_iter().map(|attempt| attempt.status);
-                    rate_verdict(rate, statuses) == RateVerdict::Passes
+                    let attempts = attempts.into_iter();
+                    let numbered = attempts.map(|one| (one.key.attempt, one.status));
+                    rate_verdict(rate, numbered) == RateVerdict::Passes
                 }
             }
     }

@@ -129,7 +129,7 @@ pub use protocol::{
 };
 pub use query::{Filterable, Query, QueryError, Subject};
 pub use repeats::Repeats;
-pub use reported_setup::{NamedHash, ReportedSetup};
+pub use reported_setup::ReportedSetup;
 pub use rubric::{RESPONSE_RUBRICS, RUBRIC_KINDS, Rubric};
 pub use rubric_score::RubricScore;
 pub use run::{
@@ -159,7 +159,8 @@ pub use tools::{
 };
 pub use transcript::Transcript;
 pub use until::{
-    RateVerdict, SequentialRateTest, UNTIL_ATTEMPTS, UNTIL_LEVEL, VerdictCounts, rate_verdict,
+    RateVerdict, SequentialRateTest, UNTIL_LEVEL, VerdictCounts, least_attempts, rate_verdict,
+    usual_attempts,
 };
 pub use user::UserSpec;
 pub use votes::Votes;

@@ -6,18 +6,21 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use xxhash_rust::xxh3::Xxh3;
 
-/// A name, and a hash of what is reported under it.
-pub type NamedHash = (Box<str>, u64);
+/// Maximum number of models, agents and tools of an attempt that are noted: an agent may report any number.
+const MAX_NOTED: usize = 500;
+/// Maximum length of a name, in characters.
+const MAX_NAME: usize = 200;
 
-/// What an agent reported of itself in an attempt. Equal for agents that are set up equally, as far as they report it.
+/// What an agent reported of itself in an attempt. Equal for agents that are set up equally, as far as they report it. Sub-agents
+/// that were not called report nothing, so that everything is noted by the agent that reported it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportedSetup {
-    /// The versions of the models that responded, in alphabetical order.
-    pub models: Box<[Box<str>]>,
-    /// The system instruction of each agent, by its name.
-    pub instructions: Box<[NamedHash]>,
-    /// The declaration of each tool, by its name.
-    pub tools: Box<[NamedHash]>,
+    /// The versions of models that responded to each agent.
+    pub models: BTreeSet<(Box<str>, Box<str>)>,
+    /// A hash of the system instruction of each agent.
+    pub instructions: BTreeMap<Box<str>, u64>,
+    /// A hash of the declaration of each tool of each agent.
+    pub tools: BTreeMap<(Box<str>, Box<str>), u64>,
     /// Who reported instructions and tools. What different sources report is not comparable.
     pub source: DetailsSource,
 }
@@ -26,45 +29,55 @@ impl ReportedSetup {
     /// The setup that the turns of an attempt report; `None` if they report nothing of it. Instructions and tools are those of the first
     /// turn of each agent, because later ones may contain the state of the conversation.
     pub fn new(turns: &[Invocation]) -> Option<Box<ReportedSetup>> {
-        let events = turns.iter().filter_map(|turn| turn.trajectory.events());
-        let models: BTreeSet<&str> = events
-            .flatten()
-            .filter_map(|event| event.model_version.as_deref())
-            .filter(|version| !version.is_empty())
-            .collect();
-        let mut instructions: BTreeMap<&str, u64> = BTreeMap::new();
-        let mut tools: BTreeMap<&str, u64> = BTreeMap::new();
+        let mut setup = ReportedSetup::default();
         let mut source = None;
         for turn in turns {
-            let agents = turn
-                .app_details
-                .as_ref()
-                .and_then(|details| details.get("agent_details"));
-            for (name, agent) in agents.and_then(Value::as_object).into_iter().flatten() {
-                source.get_or_insert(turn.app_details_source);
-                let text = agent.get("instructions").and_then(Value::as_str);
-                if let Some(text) = text.filter(|text| !text.is_empty()) {
-                    instructions.entry(name).or_insert_with(|| hash_text(text));
-                }
-                for (tool, declaration) in declarations(agent) {
-                    tools.entry(tool).or_insert_with(|| hash_value(declaration));
+            for event in turn.trajectory.events().unwrap_or_default() {
+                let version = event.model_version.as_deref().unwrap_or_default();
+                if !version.is_empty() && setup.models.len() < MAX_NOTED {
+                    setup.models.insert((name(&event.author), name(version)));
                 }
             }
+            let details = turn.app_details.as_ref();
+            let agents = details.and_then(|details| details.get("agent_details")?.as_object());
+            for (agent, reported) in agents.into_iter().flatten().take(MAX_NOTED) {
+                source.get_or_insert(turn.app_details_source);
+                setup.add_agent(name(agent), reported);
+            }
         }
-        let is_empty = models.is_empty() && instructions.is_empty() && tools.is_empty();
-        let named = |hashes: BTreeMap<&str, u64>| {
-            let hashes = hashes.into_iter();
-            hashes.map(|(name, hash)| (name.into(), hash)).collect()
-        };
-        (!is_empty).then(|| {
-            Box::new(ReportedSetup {
-                models: models.into_iter().map(Box::from).collect(),
-                instructions: named(instructions),
-                tools: named(tools),
-                source: source.unwrap_or_default(),
-            })
-        })
+        setup.source = source.unwrap_or_default();
+        let is_empty =
+            setup.models.is_empty() && setup.instructions.is_empty() && setup.tools.is_empty();
+        (!is_empty).then(|| Box::new(setup))
     }
+
+    /// Adds what an agent reports of itself in ADK's `app_details`.
+    fn add_agent(&mut self, agent: Box<str>, reported: &Value) {
+        let text = reported.get("instructions").and_then(Value::as_str);
+        if let Some(text) = text.filter(|text| !text.is_empty())
+            && self.instructions.len() < MAX_NOTED
+        {
+            let hash = || xxhash_rust::xxh3::xxh3_64(text.as_bytes());
+            self.instructions.entry(agent.clone()).or_insert_with(hash);
+        }
+        for (tool, declaration) in declarations(reported) {
+            if self.tools.len() < MAX_NOTED {
+                let key = (agent.clone(), name(tool));
+                self.tools
+                    .entry(key)
+                    .or_insert_with(|| hash_value(declaration));
+            }
+        }
+    }
+}
+
+/// The beginning of a name.
+fn name(text: &str) -> Box<str> {
+    let end = text
+        .char_indices()
+        .nth(MAX_NAME)
+        .map_or(text.len(), |(at, _)| at);
+    text[..end].into()
 }
 
 /// The tools that an agent declares in ADK's `app_details`: each is in the list, or in a list of its own.
@@ -80,10 +93,6 @@ fn declarations(agent: &Value) -> impl Iterator<Item = (&str, &Value)> {
             .into_iter()
             .filter_map(|one| Some((one.get("name")?.as_str()?, one)))
     })
-}
-
-fn hash_text(text: &str) -> u64 {
-    xxhash_rust::xxh3::xxh3_64(text.as_bytes())
 }
 
 /// A hash of a value in which the order of keys does not matter.
@@ -126,6 +135,7 @@ mod tests {
 
     fn turn(model: Option<&str>, details: Option<Value>) -> Invocation {
         let event = InvocationEvent {
+            author: "desk".into(),
             model_version: model.map(str::to_string),
             ..InvocationEvent::default()
         };
@@ -152,13 +162,15 @@ mod tests {
             turn(Some("m-1"), Some(later)),
         ];
         let found = ReportedSetup::new(&turns).unwrap();
-        assert_eq!(&*found.models, ["m-1".into(), "m-2".into()]);
+        let models: Vec<&str> = found.models.iter().map(|(_, model)| &**model).collect();
+        assert_eq!(models, ["m-1", "m-2"]);
         let alone = ReportedSetup::new(&turns[..1]).unwrap();
         assert_eq!(
             (&found.instructions, &found.tools),
             (&alone.instructions, &alone.tools)
         );
-        assert_eq!(&*found.tools[0].0, "book");
+        let tools: Vec<_> = found.tools.keys().cloned().collect();
+        assert_eq!(tools, [("desk".into(), "book".into())]);
         assert_eq!(ReportedSetup::new(&[turn(None, None)]), None);
     }
 

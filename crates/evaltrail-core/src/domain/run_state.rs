@@ -25,6 +25,8 @@ pub struct RunState {
     first: Vec<u32>,
     /// The positions of the other attempts of a case.
     others: BTreeMap<usize, Vec<u32>>,
+    /// By case, what its attempts show about the demanded pass rate; empty for a run whose cases are not run until that is known.
+    verdicts: Vec<RateVerdict>,
     /// Attempts that were cancelled before they ended, in that order. A resume runs them again.
     pub cancelled: Vec<AttemptKey>,
     /// What judges spent on attempts that were cancelled.
@@ -170,6 +172,10 @@ impl RunState {
         RunState {
             first: vec![NONE; plan.cases.len()],
             others: BTreeMap::new(),
+            verdicts: match plan.options.gate {
+                Gate::Until(_) => vec![RateVerdict::Undecided; plan.cases.len()],
+                _ => Vec::new(),
+            },
             plan,
             connecting: BTreeMap::new(),
             unavailable: Vec::new(),
@@ -197,6 +203,7 @@ impl RunState {
             state.add(key, status, position as u32);
         }
         state.finished = finished;
+        (0..state.verdicts.len()).for_each(|case| state.note_verdict(case));
         Some(state)
     }
 
@@ -271,8 +278,10 @@ impl RunState {
         if attempt.key.case >= self.first.len() || self.positions_of(attempt.key.case).any(known) {
             return;
         }
+        let case = attempt.key.case;
         self.add(attempt.key, attempt.status, self.finished.len() as u32);
         self.finished.push(attempt);
+        self.note_verdict(case);
     }
 
     /// Counts an attempt that is at a position in `finished`.
@@ -282,6 +291,18 @@ impl RunState {
             _ => self.others.entry(key.case).or_default().push(position),
         }
         self.totals.add(status);
+    }
+
+    /// Notes what the attempts of a case show about the demanded pass rate. Called for each attempt that ended, so that it need not be
+    /// computed for each frame.
+    fn note_verdict(&mut self, case: usize) {
+        let Gate::Until(rate) = self.plan.options.gate else {
+            return;
+        };
+        let verdict = rate_verdict(rate, self.statuses_of(case));
+        if let Some(known) = self.verdicts.get_mut(case) {
+            *known = verdict;
+        }
     }
 
     /// The positions of the attempts of a case in `finished`.
@@ -465,15 +486,12 @@ impl RunState {
 
     /// The numbers of cases by what their attempts show about the demanded pass rate, if they are run until that is known.
     pub fn verdict_counts(&self) -> VerdictCounts {
-        let mut counts = VerdictCounts::default();
-        for verdict in (0..self.plan.cases.len()).filter_map(|case| self.rate_verdict(case)) {
-            match verdict {
-                RateVerdict::Passes => counts.pass += 1,
-                RateVerdict::Fails => counts.fail += 1,
-                RateVerdict::Undecided => counts.undecided += 1,
-            }
+        let count = |wanted| self.verdicts.iter().filter(|one| **one == wanted).count();
+        VerdictCounts {
+            pass: count(RateVerdict::Passes),
+            fail: count(RateVerdict::Fails),
+            undecided: count(RateVerdict::Undecided),
         }
-        counts
     }
 
     /// Whether it is known that the pass rate of a case is above or below the demanded one, if it is run until then.
@@ -484,14 +502,12 @@ impl RunState {
 
     /// What the attempts of a case show about the demanded pass rate; `None` if it is not run until that is known.
     pub fn rate_verdict(&self, case: usize) -> Option<RateVerdict> {
-        let Gate::Until(rate) = self.plan.options.gate else {
-            return None;
-        };
-        let statuses = self.statuses_of(case);
-        Some(rate_verdict(
-            rate,
-            statuses.into_iter().map(|(_, status)| status),
-        ))
+        self.verdicts.get(case).copied()
+    }
+
+    /// Whether an attempt of a case that is needed has not ended.
+    pub fn lacks_attempts(&self, case: usize) -> bool {
+        !self.is_decided(case) && self.tally(case).ended < self.plan.options.repeat as usize
     }
 
     /// Whether events may still follow.
@@ -631,6 +647,7 @@ mod tests {
             state.apply(ended(0, attempt, Status::Failed));
         }
         state.apply(ended(1, 2, Status::Passed));
+        assert!(state.lacks_attempts(1) && !state.lacks_attempts(0));
         assert_eq!(state.rate_verdict(0), Some(RateVerdict::Fails));
         let left: Vec<(usize, u32)> = state
             .outstanding()

@@ -11,8 +11,25 @@ use super::Status;
 
 /// The largest probability of a wrong decision about a case.
 pub const UNTIL_LEVEL: f64 = 0.05;
-/// The number of attempts of a case after which it stays undecided, unless another one is given.
-pub const UNTIL_ATTEMPTS: u32 = 50;
+/// The number of attempts of a case after which it stays undecided, unless another one is given or the rate needs more.
+const UNTIL_ATTEMPTS: u32 = 50;
+/// Rates that need more attempts of a case that always passes cannot be demanded.
+const MOST_NEEDED: u32 = 10_000;
+
+/// The number of attempts after which a case that always passes is decided; `None` above 10,000.
+pub fn least_attempts(rate: f64) -> Option<u32> {
+    let mut test = SequentialRateTest::new(rate);
+    (1..=MOST_NEEDED).find(|_| {
+        test.add([Status::Passed]);
+        test.verdict() == RateVerdict::Passes
+    })
+}
+
+/// The largest number of attempts of a case if none is given: twice as many as one that always passes needs, and at least 50.
+pub fn usual_attempts(rate: f64) -> u32 {
+    let least = least_attempts(rate).unwrap_or(MOST_NEEDED);
+    least.saturating_mul(2).clamp(UNTIL_ATTEMPTS, MOST_NEEDED)
+}
 
 /// What the attempts of a case show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,10 +124,14 @@ impl SequentialRateTest {
     }
 }
 
-/// What attempts in their order show about a demanded rate.
-pub fn rate_verdict(rate: f64, statuses: impl IntoIterator<Item = Status>) -> RateVerdict {
+/// What attempts, each with its number from 1 and in their order, show about a demanded rate. Only those count before which none
+/// is missing: otherwise the decision would depend on which attempts are slow.
+pub fn rate_verdict(rate: f64, attempts: impl IntoIterator<Item = (u32, Status)>) -> RateVerdict {
     let mut test = SequentialRateTest::new(rate);
-    test.add(statuses);
+    let numbered = (1..).zip(attempts);
+    let without_gap =
+        numbered.map_while(|(expected, (number, status))| (number == expected).then_some(status));
+    test.add(without_gap);
     test.verdict()
 }
 
@@ -229,8 +250,29 @@ mod tests {
     fn attempts_after_the_decision_change_nothing() {
         let failed = std::iter::repeat_n(Status::Failed, 10);
         let passed = std::iter::repeat_n(Status::Passed, 1000);
-        assert_eq!(rate_verdict(0.8, failed.chain(passed)), RateVerdict::Fails);
-        let none = std::iter::repeat_n(Status::NotEvaluated, 100);
-        assert_eq!(rate_verdict(0.8, none), RateVerdict::Undecided);
+        let verdict =
+            |statuses: &mut dyn Iterator<Item = Status>| rate_verdict(0.8, (1..).zip(statuses));
+        assert_eq!(verdict(&mut failed.chain(passed)), RateVerdict::Fails);
+        let mut none = std::iter::repeat_n(Status::NotEvaluated, 100);
+        assert_eq!(verdict(&mut none), RateVerdict::Undecided);
+    }
+
+    #[test]
+    fn attempts_after_a_missing_one_do_not_count() {
+        let failed = |numbers: &[u32]| {
+            let attempts = numbers.iter().map(|number| (*number, Status::Failed));
+            rate_verdict(0.8, attempts.collect::<Vec<_>>())
+        };
+        assert_eq!(failed(&[1, 2, 3]), RateVerdict::Fails);
+        assert_eq!(failed(&[2, 3, 4, 5, 6, 7, 8, 9]), RateVerdict::Undecided);
+        assert_eq!(failed(&[1, 2, 4, 5, 6]), RateVerdict::Undecided);
+    }
+
+    #[test]
+    fn high_rates_need_more_attempts() {
+        let least = [0.5, 0.8, 0.9, 0.95, 0.99].map(least_attempts);
+        assert_eq!(least[1..], [24, 53, 116, 680].map(Some));
+        assert_eq!(least_attempts(0.9999), None);
+        assert_eq!([0.5, 0.8, 0.9].map(usual_attempts), [50, 50, 106]);
     }
 }

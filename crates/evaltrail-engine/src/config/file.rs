@@ -136,10 +136,11 @@ impl ConfigFile {
     /// The options of a run: the file's values, and the defaults for all others.
     pub fn run_options(&self) -> RunOptions {
         let defaults = RunOptions::default();
+        let gate = self.gate.unwrap_or(defaults.gate);
         RunOptions {
             jobs: self.jobs.unwrap_or(defaults.jobs),
-            repeat: self.repeat.unwrap_or(defaults.repeat),
-            gate: self.gate.unwrap_or(defaults.gate),
+            repeat: self.repeat.unwrap_or(gate.usual_attempts()),
+            gate,
             timeout_ms: self
                 .timeout
                 .map_or(defaults.timeout_ms, |time| time.as_millis() as u64),

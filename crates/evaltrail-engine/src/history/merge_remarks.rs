@@ -48,7 +48,7 @@ pub(super) fn remarks_on(shards: &[ShardRun], state: &RunState) -> Vec<String> {
         ));
     }
     let not_run: Vec<String> = (0..state.plan.cases.len())
-        .filter(|case| state.tally(*case).ended < state.plan.options.repeat as usize)
+        .filter(|case| state.lacks_attempts(*case))
         .map(|case| state.plan.cases.eval_id(case).to_string())
         .collect();
     if !not_run.is_empty() {

@@ -6,8 +6,8 @@ use crate::history::{MetricMean, RunSource, RunSummary, SetCount, SetResults};
 use crate::store::{LoadedRun, RunKey, load_run};
 use evaltrail_core::analysis::{PassRateCollector, RunSetup};
 use evaltrail_core::domain::{
-    AttemptKey, AttemptSummary, Criterion, Gate, InMemory, PlannedSet, RunPlan, RunState, Totals,
-    WorkedTime, rfc3339,
+    AttemptKey, AttemptSummary, Criterion, InMemory, PlannedSet, RunPlan, Totals, WorkedTime,
+    rfc3339,
 };
 use evaltrail_core::formats::adk::ResultFile;
 use evaltrail_core::metrics::{Aggregate, Aggregation, criterion_of};
@@ -78,11 +78,15 @@ pub(super) fn summary_of_run(path: &Path, run: &LoadedRun) -> RunSummary {
     }
     let mut cases = vec![0; plan.sets.len()];
     plan.cases.iter().for_each(|case| cases[case.set] += 1);
-    let sets = plan.sets.iter().zip(cases).zip(by_set);
+    let mut is_complete = vec![true; plan.sets.len()];
+    for case in (0..plan.cases.len()).filter(|case| state.lacks_attempts(*case)) {
+        is_complete[plan.cases.set_of(case)] = false;
+    }
+    let sets = plan.sets.iter().zip(cases).zip(by_set).zip(is_complete);
     // A filter may leave no case of a set.
-    let sets = sets.filter(|((_, cases), _)| *cases > 0);
+    let sets = sets.filter(|(((_, cases), _), _)| *cases > 0);
     let sets = sets
-        .map(|((set, cases), results)| counted(set, cases, results, state))
+        .map(|(((set, cases), results), is_complete)| counted(set, cases, results, is_complete))
         .collect();
     RunSummary {
         run_id: plan.run_id.clone(),
@@ -114,15 +118,10 @@ pub(super) fn counted(
     set: &PlannedSet,
     cases: usize,
     mut results: CollectedResults,
-    state: &RunState,
+    is_complete: bool,
 ) -> SetCount {
     let setup = std::mem::take(&mut results.setup);
     let results = results.finish();
-    let options = &state.plan.options;
-    let is_complete = match options.gate {
-        Gate::Until(_) => state.count_outstanding() == 0,
-        _ => results.totals.ended() >= cases * options.repeat as usize,
-    };
     SetCount {
         path: set.path.clone(),
         cases,

@@ -64,19 +64,6 @@ impl RunSummary {
             .collect()
     }
 
-    /// [`RunSummary::changes_until`] of all sets of the later run, each once.
-    pub fn all_changes_until(&self, later: &RunSummary) -> Vec<String> {
-        let mut changed = Vec::new();
-        for (path, _) in later.set_keys() {
-            for words in self.changes_until(later, path) {
-                if !changed.contains(&words) {
-                    changed.push(words);
-                }
-            }
-        }
-        changed
-    }
-
     fn known_criteria(&self, set: &Path) -> Option<KnownCriteria<'_>> {
         match &self.source {
             RunSource::Evaltrail { .. } => {

@@ -205,8 +205,8 @@ impl CaseCounts {
         }
     }
 
-    /// Whether a result of ADK, which does not say of how many cases it is, is of only some of them: the run before it has more, and
-    /// so has the run after it or, without one, the file.
+    /// Whether a result of ADK, which does not say of how many cases it is, is of only some of them: an earlier run has more, and so
+    /// has a later one or, without one, the file.
     fn is_part(&self, run: usize, set: &SetOfRun, in_file: Option<usize>) -> bool {
         let Some(counts) = self.by_set.get(&set.shown) else {
             return false;
@@ -215,8 +215,9 @@ impl CaseCounts {
             return false;
         };
         let cases = counts[at].1;
-        let before = at.checked_sub(1).map(|before| counts[before].1);
-        let after = counts.get(at + 1).map(|(_, cases)| *cases).or(in_file);
+        let most = |counts: &[(usize, usize)]| counts.iter().map(|(_, cases)| *cases).max();
+        let before = most(&counts[..at]);
+        let after = most(&counts[at + 1..]).or(in_file);
         let has_more = |other: Option<usize>| other.is_some_and(|other| other > cases);
         has_more(before) && has_more(after)
     }

@@ -7,10 +7,10 @@ use super::outcomes::{CaseOutcomeLine, SetOutcomes, hash_of_id};
 use super::read_outcomes::OutcomesByFile;
 use super::run_summary::RunSummary;
 use evaltrail_core::analysis::{
-    CasePoint, CauseHistory, CauseHistoryBuilder, ObservedCase, ObservedFile,
+    CasePoint, CauseHistory, CauseHistoryBuilder, CauseTrend, ObservedCase, ObservedFile,
 };
 use evaltrail_core::domain::Status;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// The maximum number of outcomes of cases in memory.
@@ -44,6 +44,33 @@ impl CaseTrends {
     }
 }
 
+impl CaseTrends {
+    /// What else changed in the files of a cause's cases, between the last run that evaluated these without it and the first one with
+    /// it, or between the last run with it and the one that ended it; empty if that is not known.
+    pub fn changes_at(&self, cause: &CauseTrend) -> Vec<String> {
+        let (before, after) = match cause.gone {
+            Some(gone) => (Some(cause.last_seen()), gone),
+            None => (cause.last_without, cause.since),
+        };
+        let run = |at: usize| self.runs.get(at);
+        let Some((before, after)) = before.and_then(run).zip(run(after)) else {
+            return Vec::new();
+        };
+        let mut changed = Vec::new();
+        let of_cause = |path: &Path| cause.files.contains(&hash_of_file(path));
+        let paths = after.set_keys().into_iter().map(|(path, _)| path);
+        for words in paths
+            .filter(|path| of_cause(path))
+            .flat_map(|path| before.changes_until(after, path))
+        {
+            if !changed.contains(&words) {
+                changed.push(words);
+            }
+        }
+        changed
+    }
+}
+
 /// The number of runs that are read at the same time, before their points are counted.
 const READ_TOGETHER: usize = 64;
 
@@ -72,7 +99,14 @@ impl History {
             causes.add_run(at, &observed(&run, &outcomes));
             trends.add_run(run, outcomes, &mut criteria);
         }
-        trends.causes = causes.finish();
+        let there: HashSet<u64> = trends
+            .points
+            .keys()
+            .filter(|path| path.exists())
+            .map(|path| hash_of_file(path))
+            .collect();
+        let last = trends.runs.len().saturating_sub(1);
+        trends.causes = causes.finish(last, |file| there.contains(&file));
         trends
     }
 
@@ -113,6 +147,11 @@ impl History {
     }
 }
 
+/// What identifies a file over the runs.
+fn hash_of_file(path: &Path) -> u64 {
+    hash_of_id(&path.to_string_lossy())
+}
+
 /// The causes of a run.
 fn observed<'a>(summary: &RunSummary, outcomes: &'a OutcomesByFile) -> Vec<ObservedFile<'a>> {
     let case = |line: &'a CaseOutcomeLine| ObservedCase {
@@ -121,7 +160,7 @@ fn observed<'a>(summary: &RunSummary, outcomes: &'a OutcomesByFile) -> Vec<Obser
         causes: &line.causes,
     };
     let file = |(path, set): &'a (PathBuf, SetOutcomes)| ObservedFile {
-        file: hash_of_id(&path.to_string_lossy()),
+        file: hash_of_file(path),
         is_whole: summary.set(path).and_then(|set| set.is_whole) == Some(true),
         causes: &set.causes,
         cases: set.cases.iter().map(case).collect(),

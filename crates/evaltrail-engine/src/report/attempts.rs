@@ -7,9 +7,7 @@ use std::sync::Arc;
 /// The cases of which an attempt was planned and has not ended, in the plan's order. A case that is run until its pass rate is known
 /// needs no more when it is decided.
 pub(super) fn cases_not_run(state: &RunState) -> impl Iterator<Item = usize> {
-    let repeat = state.plan.options.repeat as usize;
-    (0..state.plan.cases.len())
-        .filter(move |case| state.tally(*case).ended < repeat && !state.is_decided(*case))
+    (0..state.plan.cases.len()).filter(|case| state.lacks_attempts(*case))
 }
 
 /// The attempts in the plan's order.

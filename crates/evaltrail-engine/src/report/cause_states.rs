@@ -2,7 +2,7 @@
 
 use crate::history::{CaseTrends, RunSummary};
 use evaltrail_core::analysis::{CauseState, CauseTrend, FailureGroup, FailureGroups};
-use evaltrail_core::domain::{Cause, counted};
+use evaltrail_core::domain::{Cause, RunState, Status, counted};
 use std::cmp::Reverse;
 
 /// The causes over the runs, of which the one that is reported is the newest.
@@ -56,12 +56,26 @@ impl<'a> CauseStates<'a> {
     }
 }
 
-/// Whether a case of the newest run has a cause that is new or came back. In the only run, every cause is new.
-pub fn has_new_causes(trends: &CaseTrends) -> bool {
-    let last = trends.runs.len().saturating_sub(1);
-    let all = trends.causes.all();
-    all.iter()
-        .any(|one| one.state().is_news() && one.last_seen() == last)
+/// Whether a case of a run fails for a cause that no earlier run had, or that came back, or was not judged at all: none of its
+/// attempts passed or failed. Quarantined cases do not count. Without earlier runs, and for a cause that is not known of them,
+/// because cases have equal ids, every cause is new. `trends` are those of the runs, of which this one is the newest.
+pub fn has_new_causes(trends: Option<&CaseTrends>, run: &RunState) -> bool {
+    let is_new = |cause: &Cause| {
+        let state = trends.and_then(|trends| trends.causes.state(cause));
+        state.is_none_or(CauseState::is_news)
+    };
+    let fails = |case: usize| {
+        let attempts = run.attempts_of(case);
+        let is_judged = |status| matches!(status, Status::Passed | Status::Failed);
+        let mut causes = attempts.iter().flat_map(|attempt| &attempt.causes);
+        !attempts.is_empty()
+            && (!attempts.iter().any(|attempt| is_judged(attempt.status)) || causes.any(is_new))
+    };
+    let counted = |case: &usize| {
+        let tally = run.tally(*case);
+        tally.passed < tally.ended && run.plan.cases.quarantine(*case).is_none()
+    };
+    (0..run.plan.cases.len()).filter(counted).any(fails)
 }
 
 /// What became of a cause, in words; empty if that is not known.

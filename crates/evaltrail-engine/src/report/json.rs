@@ -8,7 +8,7 @@ use super::json_case::WrittenCase;
 use evaltrail_core::analysis::{
     CauseState, FailureGroup, PassCount, RepeatedPass, count_of, pass_rate, repeated_passes,
 };
-use evaltrail_core::domain::{RunState, Status};
+use evaltrail_core::domain::{Gate, RunState, Status, VerdictCounts};
 use evaltrail_core::formats::json::{JsonLayout, write_with_list};
 use evaltrail_core::metrics::{Aggregate, aggregates};
 use serde_json::{Value, json};
@@ -114,12 +114,21 @@ pub fn write_json_report(
 /// The gate, and how many of the planned cases pass it and do not; quarantined ones are among the latter.
 fn gate(state: &RunState) -> Value {
     let counts = state.gate_counts();
-    json!({
+    let mut gate = json!({
         "name": state.plan.options.gate.name(),
         "passed": counts.passed,
         "not_passed": counts.planned - counts.passed,
         "quarantined": counts.quarantined,
-    })
+    });
+    if matches!(state.plan.options.gate, Gate::Until(_)) {
+        let VerdictCounts {
+            pass,
+            fail,
+            undecided,
+        } = state.verdict_counts();
+        gate["verdicts"] = json!({"pass": pass, "fail": fail, "undecided": undecided});
+    }
+    gate
 }
 
 /// The agents that could not be used, so that their attempts were not started.

@@ -4,7 +4,7 @@ use super::attempts::cases_not_run;
 use super::format::{BASE, EarlierRuns, ReportFormat};
 use super::open_command::{export_command, open_command};
 use super::remarks::before_reason;
-use evaltrail_core::domain::{AttemptSummary, RunState, Status, clean};
+use evaltrail_core::domain::{AttemptSummary, RateVerdict, RunState, Status, clean};
 use quick_xml::Writer;
 use quick_xml::events::{BytesText, Event};
 use std::collections::BTreeMap;
@@ -39,13 +39,20 @@ fn write_junit_report(
         state.not_counted(),
         cases_not_run(state).count(),
     );
+    let all = 0..state.plan.cases.len();
+    let undecided = all.filter(|case| is_undecided(state, *case)).count();
     writer
         .create_element("testsuites")
         .with_attribute(("name", "evaltrail"))
-        .with_attribute(("tests", (totals.ended() + not_run).to_string().as_str()))
+        .with_attribute((
+            "tests",
+            (totals.ended() + not_run + undecided).to_string().as_str(),
+        ))
         .with_attribute((
             "failures",
-            (totals.failed - not_counted.failed).to_string().as_str(),
+            (totals.failed - not_counted.failed + undecided)
+                .to_string()
+                .as_str(),
         ))
         .with_attribute((
             "errors",
@@ -88,6 +95,8 @@ fn suite(
             .or_default() += 1;
     });
     *counts.entry(Some(SKIPPED)).or_default() += not_run().count();
+    let is_undecided = |case: &usize| is_undecided(state, *case);
+    *counts.entry(Some("failure")).or_default() += cases().filter(is_undecided).count();
     let count = |kind| counts.get(&Some(kind)).copied().unwrap_or(0).to_string();
     let planned = &state.plan.sets[set];
     let name = |case: usize| state.plan.case_location(case);
@@ -107,6 +116,9 @@ fn suite(
                     (&attempt, passes_gate),
                 )
             })?;
+            cases()
+                .filter(is_undecided)
+                .try_for_each(|case| undecided_case(writer, &name(case), state, case))?;
             not_run().try_for_each(|case| {
                 case_not_run(writer, &name(case), state.plan.cases.eval_id(case))
             })
@@ -167,6 +179,41 @@ fn case(
         } else {
             system_out(writer, &remarks)
         }
+    })?;
+    Ok(())
+}
+
+/// Whether a case that was run until its pass rate is known has all its attempts and stays undecided: it does not pass.
+fn is_undecided(state: &RunState, case: usize) -> bool {
+    state.rate_verdict(case) == Some(RateVerdict::Undecided)
+        && !state.lacks_attempts(case)
+        && state.plan.cases.quarantine(case).is_none()
+}
+
+fn undecided_case(
+    writer: &mut Writer<&mut dyn Write>,
+    set_id: &str,
+    state: &RunState,
+    case: usize,
+) -> io::Result<()> {
+    let tally = state.tally(case);
+    let name = format!("{} (pass rate)", state.plan.cases.eval_id(case));
+    let message = format!(
+        "undecided after {} attempts, of which {} passed: {}",
+        tally.ended,
+        tally.passed,
+        state.plan.options.gate.describe()
+    );
+    let element = writer
+        .create_element("testcase")
+        .with_attribute(("classname", valid(set_id).as_str()))
+        .with_attribute(("name", valid(&name).as_str()));
+    element.write_inner_content(|writer| {
+        writer
+            .create_element("failure")
+            .with_attribute(("message", message.as_str()))
+            .write_empty()?;
+        Ok(())
     })?;
     Ok(())
 }

@@ -3,7 +3,8 @@
 use super::attempts::cases_not_run;
 use evaltrail_core::domain::counted;
 use evaltrail_core::domain::{
-    AttemptSummary, Gate, Quarantine, RunState, Status, ToolCounts, UNTIL_LEVEL, clean_line,
+    AttemptSummary, Gate, Quarantine, RateVerdict, RunState, Status, ToolCounts, UNTIL_LEVEL,
+    clean_line,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -148,15 +149,33 @@ fn gate_remark(state: &RunState) -> Option<String> {
     })
 }
 
-/// How many cases have the demanded pass rate, in a run that repeats each until that is known.
+/// How many cases have the demanded pass rate, in a run that repeats each until that is known, and which are undecided.
 fn until_remark(state: &RunState) -> String {
+    /// Maximum number of undecided cases that are named.
+    const NAMED: usize = 5;
     let options = &state.plan.options;
-    let at_most = match state.verdict_counts().undecided {
+    let is_undecided = |case: &usize| state.rate_verdict(*case) == Some(RateVerdict::Undecided);
+    let undecided: Vec<String> = (0..state.plan.cases.len())
+        .filter(is_undecided)
+        .map(|case| {
+            let tally = state.tally(case);
+            let name = clean_line(state.plan.cases.eval_id(case)).into_owned();
+            format!("{name} {}/{}", tally.passed, tally.evaluated)
+        })
+        .collect();
+    let named = undecided.iter().take(NAMED).cloned().collect::<Vec<_>>();
+    let more = match undecided.len() {
         0 => String::new(),
-        _ => format!(" after at most {} attempts", options.repeat),
+        count if count > NAMED => format!("; undecided: {}, …", named.join(", ")),
+        _ => format!("; undecided: {}", named.join(", ")),
+    };
+    let when = match (undecided.len(), state.count_outstanding()) {
+        (0, _) => String::new(),
+        (_, 0) => format!(" after {} attempts", options.repeat),
+        _ => " so far".into(),
     };
     format!(
-        "repeat {}: {}{at_most} ({}; each decision is wrong with a probability of at most {} %)",
+        "repeat {}: {}{when} ({}; each decision is wrong with a probability of at most {} %){more}",
         options.gate.name(),
         state.verdict_counts().describe(),
         options.gate.describe(),

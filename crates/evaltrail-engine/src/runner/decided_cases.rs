@@ -45,7 +45,11 @@ impl DecidedCases {
         };
         let outcomes = self.outcomes.lock();
         let of_case = outcomes.get(&key.case);
-        let verdict = of_case.map(|of_case| rate_verdict(rate, of_case.values().copied()));
+        let numbered = |of_case: &BTreeMap<u32, Status>| {
+            let attempts = of_case.iter().map(|(number, status)| (*number, *status));
+            rate_verdict(rate, attempts)
+        };
+        let verdict = of_case.map(numbered);
         verdict.is_some_and(|verdict| verdict != RateVerdict::Undecided)
     }
 }

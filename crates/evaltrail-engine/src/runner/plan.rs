@@ -12,9 +12,8 @@ use crate::store::{AllShardsPlan, CaseQueue, MAX_ATTEMPTS};
 use crate::stubs::StubFile;
 use crate::workspace::{OpenSet, SetPath, Workspace, agent_files_hash, current_commit};
 use evaltrail_core::domain::{
-    AgentSpec, AttemptKey, CaseKey, EndedAttempt, Gate, InMemory, PlannedCase, PlannedCases,
-    PlannedSet, RequestedOptions, RunOptions, RunPlan, Shard, ShardBy, UNTIL_ATTEMPTS,
-    agent_without_secrets,
+    AgentSpec, AttemptKey, CaseKey, EndedAttempt, InMemory, PlannedCase, PlannedCases, PlannedSet,
+    RequestedOptions, RunOptions, RunPlan, Shard, ShardBy, agent_without_secrets,
 };
 use evaltrail_core::formats::{FileProblem, Notes, SetFile};
 use evaltrail_core::metrics::{unknown_options, unreachable_threshold};
@@ -169,11 +168,6 @@ struct PlannedSets {
 
 impl PlannedSets {
     fn new(workspace: &Workspace, request: &Request, stamp: &RunIdentity) -> PlannedSets {
-        let mut options = request.options.clone();
-        // One attempt never shows a rate.
-        if matches!(options.gate, Gate::Until(_)) && options.repeat == 1 {
-            options.repeat = UNTIL_ATTEMPTS;
-        }
         PlannedSets {
             plan: RunPlan {
                 run_id: stamp.run_id.clone(),
@@ -183,7 +177,7 @@ impl PlannedSets {
                 cases: PlannedCases::default(),
                 options: RunOptions {
                     requested: requested_options(workspace, request),
-                    ..options
+                    ..request.options.clone()
                 },
                 judge: request.judge.clone(),
             },
@@ -282,6 +276,9 @@ fn past_for(workspace: &Workspace, request: &Request, opened: &[OpenedSelection]
 fn check_size(plan: &RunPlan, problems: &[(String, String)]) -> Result<(), PlanError> {
     if plan.cases.is_empty() && problems.is_empty() {
         return Err(PlanError("no case is selected".into()));
+    }
+    if let Some(why) = plan.options.gate.too_few_attempts(plan.options.repeat) {
+        return Err(PlanError(why));
     }
     if plan.attempts() <= MAX_ATTEMPTS {
         return Ok(());

@@ -6,6 +6,8 @@
 )]
 
 use super::changed::{is_searched, is_source};
+use crate::config::FILE_NAME;
+use evaltrail_core::formats::is_own_result;
 use std::fs;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
@@ -14,6 +16,10 @@ use xxhash_rust::xxh3::Xxh3;
 const DEPTH: usize = 6;
 /// Maximum number of files and folders.
 const MAX_ENTRIES: usize = 2_000;
+/// The name of the file with the baseline.
+const BASELINE: &str = "evaltrail-baseline.json";
+/// The number of bytes by which a file that evaltrail wrote is recognised.
+const HEAD: usize = 4096;
 /// Maximum size of all files, in bytes.
 const MAX_BYTES: u64 = 16 << 20;
 
@@ -24,19 +30,30 @@ pub fn agent_files_hash(folder: &Path) -> Option<String> {
     find(folder, DEPTH, &mut MAX_ENTRIES.clone(), &mut files)?;
     files.sort();
     let mut hasher = Xxh3::new();
-    let mut left = MAX_BYTES;
+    let (mut left, mut has_any) = (MAX_BYTES, false);
     for file in &files {
         left = left.checked_sub(fs::metadata(file).ok()?.len())?;
         let below = file.strip_prefix(folder).ok()?;
         let name = below.to_string_lossy().replace('\\', "/");
         let bytes = fs::read(file).ok()?;
+        // Reports and recordings that evaltrail wrote are no part of the agent.
+        let start = &bytes[..bytes.len().min(HEAD)];
+        if is_own_result(start, || bytes[bytes.len().saturating_sub(HEAD)..].to_vec()) {
+            continue;
+        }
+        has_any = true;
         // With its length, so that the end of one text is not taken for the begin of the next one.
         for part in [name.as_bytes(), &bytes] {
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part);
         }
     }
-    (!files.is_empty()).then(|| format!("{:032x}", hasher.digest128()))
+    has_any.then(|| format!("{:032x}", hasher.digest128()))
+}
+
+/// Whether a file configures evaltrail, or is the baseline, by its name.
+fn is_of_evaltrail(name: &str) -> bool {
+    name == FILE_NAME || name == BASELINE
 }
 
 /// Adds the source files below a folder. `None` if there are more entries than `left`, or if a folder cannot be listed.
@@ -51,7 +68,7 @@ fn find(folder: &Path, depth: usize, left: &mut usize, files: &mut Vec<PathBuf>)
         let kind = entry.file_type().ok()?;
         if kind.is_dir() && depth > 0 {
             find(&entry.path(), depth - 1, left, files)?;
-        } else if kind.is_file() && is_source(&name) {
+        } else if kind.is_file() && is_source(&name) && !is_of_evaltrail(&name) {
             files.push(entry.path());
         }
     }
@@ -77,6 +94,9 @@ mod tests {
         write("a.evalset.json", "{}");
         write(".adk/session.db", "x");
         write("agent.log", "x");
+        write("evaltrail.toml", "[run]");
+        write("evaltrail-baseline.json", "{}");
+        write("report.md", "## Agent evaluation\n\nx");
         assert_eq!(agent_files_hash(folder.path()), Some(first.clone()));
         write("prompts/base.md", "c");
         let second = agent_files_hash(folder.path()).unwrap();

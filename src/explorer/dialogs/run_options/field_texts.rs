@@ -57,7 +57,7 @@ impl RunOptionsForm {
         let words = match self.fields[self.cursor].0 {
             RunOption::Gate => match Gate::parse(self.value(RunOption::Gate)) {
                 Ok(gate) => gate.describe(),
-                Err(_) => "tab: all · mean; or a share of the attempts, as 0.8 or 80%".into(),
+                Err(_) => "tab: all · mean; or a share of the attempts, as 0.8; or until=0.8: until the rate is known".into(),
             },
             RunOption::Agent => self.agent_note(model),
             RunOption::Stubs => match self.value(RunOption::Stubs) {

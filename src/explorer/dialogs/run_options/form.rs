@@ -63,7 +63,7 @@ impl RunOption {
     pub(super) fn help(self) -> &'static str {
         match self {
             RunOption::Repeats => "attempts of each case",
-            RunOption::Gate => "all, mean or a share as 0.8",
+            RunOption::Gate => "all, mean, 0.8 or until=0.8",
             RunOption::Jobs => "attempts at the same time",
             RunOption::Agent => "name, cmd:… or adk+http://…",
             RunOption::Stubs => "how calls of tools are answered",

@@ -13,7 +13,7 @@ use evaltrail_core::analysis::{
     RunToCompare,
 };
 use evaltrail_core::domain::counted;
-use evaltrail_core::domain::{RunState, Status, clean_line, worst_attempt};
+use evaltrail_core::domain::{Gate, RunState, Status, clean_line, worst_attempt};
 use std::collections::BTreeSet;
 
 /// Maximum number of cases of a list of changes.
@@ -124,10 +124,15 @@ impl ComparedRuns<'_> {
                 )
             })
         });
+        let is_until = |run: &RunToCompare| matches!(run.plan.options.gate, Gate::Until(_));
+        let until = (is_until(&self.before) || is_until(&self.after)).then(|| {
+            "cases were run until their pass rate was known: how many attempts there are depends on their outcomes, so that the rates and p are approximate".to_string()
+        });
         let nothing_compared = self.found.nothing_compared_text().map(str::to_string);
         nothing_compared
             .into_iter()
             .chain(unfinished)
+            .chain(until)
             .chain(changed)
             .chain(
                 self.setup()

@@ -1,8 +1,10 @@
 //! What changed between two runs beside what the agent did: its files, its models, its instructions, its tools.
 
-use evaltrail_core::analysis::{Declarations, RunSetup, declaration_changes};
-use evaltrail_core::domain::{AgentSpec, RunState};
+use evaltrail_core::analysis::{Declarations, RunSetup, SetupChanges, declaration_changes};
+use evaltrail_core::domain::{AgentSpec, PlannedSet, RunState};
 
+/// Maximum number of differences of a tool that are named.
+const MAX_CHANGES: usize = 4;
 /// Maximum number of attempts that are read to find the declaration of a tool.
 const MAX_READ: usize = 20;
 
@@ -18,23 +20,22 @@ pub struct SetupDifference {
 impl SetupDifference {
     /// The differences between two runs. A run of saved responses has no agent that could report something.
     pub fn new(before: &RunState, after: &RunState) -> SetupDifference {
-        let changes = setup_of(before).changes_until(&setup_of(after));
+        let changes = setup_of(before, after).changes_until(&setup_of(after, before));
         let mut changed: Vec<String> = files_text(before, after).into_iter().collect();
-        let details = ToolDetails::new(before, after, &changes.changed_tools);
         let has_agent = |run: &RunState| {
             let mut sets = run.plan.sets.iter();
             sets.any(|set| !matches!(set.agent, AgentSpec::Saved | AgentSpec::PriorAttempts))
         };
-        let not_reported = match has_agent(before) && has_agent(after) {
+        let not_reported = match has_agent(before) || has_agent(after) {
             true => changes.not_reported.clone(),
             false => Vec::new(),
         };
-        changed.extend(
-            changes
-                .describe()
-                .into_iter()
-                .map(|words| details.add_to(words)),
-        );
+        let tools = tool_changes(before, after, &changes.changed_tools);
+        let named = SetupChanges {
+            changed_tools: tools,
+            ..changes
+        };
+        changed.extend(named.describe());
         SetupDifference {
             changed,
             not_reported,
@@ -52,10 +53,14 @@ impl SetupDifference {
     }
 }
 
-fn setup_of(run: &RunState) -> RunSetup {
+/// What the agents of a run report in the sets that another run has, too.
+fn setup_of(run: &RunState, other: &RunState) -> RunSetup {
+    let is_in_other = |set: &PlannedSet| other.plan.sets.iter().any(|one| one.path == set.path);
+    let compared: Vec<bool> = run.plan.sets.iter().map(is_in_other).collect();
     let mut setup = RunSetup::default();
     for attempt in run.finished.iter() {
-        if let Some(reported) = &attempt.setup {
+        let is_compared = compared[run.plan.cases.set_of(attempt.key.case)];
+        if let Some(reported) = attempt.setup.as_ref().filter(|_| is_compared) {
             setup.add(reported);
         }
     }
@@ -70,9 +75,7 @@ fn files_text(before: &RunState, after: &RunState) -> Option<String> {
             .sets
             .iter()
             .filter(|other| other.path == set.path);
-        let files = |other: &evaltrail_core::domain::PlannedSet| {
-            set.agent_files.clone().zip(other.agent_files.clone())
-        };
+        let files = |other: &PlannedSet| set.agent_files.clone().zip(other.agent_files.clone());
         others.any(|other| files(other).is_some_and(|(a, b)| a != b))
     });
     let is_same_commit = before.plan.commit.is_some() && before.plan.commit == after.plan.commit;
@@ -82,33 +85,22 @@ fn files_text(before: &RunState, after: &RunState) -> Option<String> {
     })
 }
 
-/// How the declarations of tools differ.
-struct ToolDetails {
-    texts: Vec<String>,
-}
-
-impl ToolDetails {
-    fn new(before: &RunState, after: &RunState, tools: &[String]) -> ToolDetails {
-        if tools.is_empty() {
-            return ToolDetails { texts: Vec::new() };
-        }
-        let (before, after) = (declared(before, tools), declared(after, tools));
-        let text = |tool: &String| {
-            let changes = declaration_changes(&before, &after, tool);
-            (!changes.is_empty()).then(|| format!("{tool}: {}", changes.join(", ")))
-        };
-        ToolDetails {
-            texts: tools.iter().filter_map(text).collect(),
-        }
+/// The names of changed tools, each with how its declaration differs as far as that is known: "book: party became required".
+fn tool_changes(before: &RunState, after: &RunState, tools: &[String]) -> Vec<String> {
+    if tools.is_empty() {
+        return Vec::new();
     }
-
-    /// Replaces the names of the tools with what is known of them.
-    fn add_to(&self, words: String) -> String {
-        match words.starts_with("the declaration of ") && !self.texts.is_empty() {
-            true => format!("the declaration of {}", self.texts.join("; ")),
-            false => words,
-        }
-    }
+    let (before, after) = (declared(before, tools), declared(after, tools));
+    let text = |tool: &String| match declaration_changes(&before, &after, tool) {
+        changes if changes.is_empty() => tool.clone(),
+        changes if changes.len() > MAX_CHANGES => format!(
+            "{tool}: {}, … ({})",
+            changes[..MAX_CHANGES].join(", "),
+            changes.len()
+        ),
+        changes => format!("{tool}: {}", changes.join(", ")),
+    };
+    tools.iter().map(text).collect()
 }
 
 /// The declarations of these tools in the first attempts that report them.
@@ -116,7 +108,7 @@ fn declared(run: &RunState, tools: &[String]) -> Declarations {
     let mut found = Declarations::default();
     let reporting = run.finished.iter().filter(|attempt| {
         let reported = attempt.setup.as_ref().map(|setup| &setup.tools);
-        let mut names = reported.into_iter().flatten().map(|(name, _)| &**name);
+        let mut names = reported.into_iter().flatten().map(|((_, name), _)| &**name);
         names.any(|name| tools.iter().any(|tool| tool == name))
     });
     for attempt in reporting.take(MAX_READ) {
