@@ -21,7 +21,7 @@ use std::time::UNIX_EPOCH;
 use std::{fs, io};
 
 /// The version of the format of the index. An index with another version is rebuilt.
-const FORMAT: u32 = 15;
+const FORMAT: u32 = 16;
 
 /// The runs of a workspace.
 #[derive(Clone, Debug, Default)]

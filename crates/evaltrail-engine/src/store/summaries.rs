@@ -29,7 +29,7 @@ const SUMMARIES: &str = "summaries";
 const UNFINISHED: &str = "summaries.part";
 /// The first bytes, with the version of the format. It changes with every change of the binary form of
 /// [`AttemptSummary`](evaltrail_core::domain::AttemptSummary) and [`PlannedCases`].
-const MAGIC: &[u8] = b"evaltrail summaries 15\n";
+const MAGIC: &[u8] = b"evaltrail summaries 16\n";
 
 /// The last part.
 #[derive(Debug, Serialize, Deserialize)]
