@@ -354,7 +354,8 @@ mod tests {
         assert!(said("[agents.x]\nkind = \"adk\"").contains("[agents.x]: an adk agent has either"));
         assert!(said("[agents.x]\nkind = \"adk\"\nstart = \"adk\"").contains("{port}"));
         assert!(
-            said("[run]\ngate = 1.5").contains("[run] gate: \"1.5\" is not all, mean, or a share")
+            said("[run]\ngate = 1.5")
+                .contains("[run] gate: \"1.5\" is not all, mean, until=RATE, or a share")
         );
         assert!(said("[run]\ntimeout = \"2 weeks\"").contains("unit of time"));
         assert!(
