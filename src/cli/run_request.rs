@@ -81,14 +81,15 @@ fn judge(cases: &CaseArgs, workspace: &Workspace) -> JudgeSpec {
 pub(super) fn options(args: &RunArgs, workspace: &Workspace) -> RunOptions {
     let config = workspace.config.run_options();
     let until = args.repeat.and_then(|repeat| repeat.until).map(Gate::Until);
-    let gate = until.or(args.gate).unwrap_or(config.gate);
-    let given = args.repeat.and_then(|repeat| repeat.attempts);
-    // A number in the configuration is not the limit of a gate that is given here.
-    let configured = workspace.config.repeat.filter(|_| until.is_none());
+    let given = until.or(args.gate);
+    let repeat = Gate::attempts(
+        (workspace.config.repeat, config.gate),
+        (args.repeat.and_then(|repeat| repeat.attempts), given),
+    );
     RunOptions {
         jobs: args.cases.jobs.unwrap_or(config.jobs),
-        repeat: given.or(configured).unwrap_or(gate.usual_attempts()),
-        gate,
+        repeat,
+        gate: given.unwrap_or(config.gate),
         timeout_ms: args
             .timeout
             .map_or(config.timeout_ms, |time| time.as_millis() as u64),

@@ -874,3 +874,32 @@ fn limit_of_attempts_allows_a_case_to_pass() {
     );
     assert!(both(&ran).contains("undecided: a 27/30"), "{}", both(&ran));
 }
+
+/// A case that passes by the gate is no failure with a new cause, although one of its attempts failed.
+#[test]
+fn new_causes_of_passing_cases_do_not_count() {
+    let workspace = workspace_with(&["a"]);
+    let passes = "P".repeat(60);
+    let args = [
+        "run",
+        ".",
+        "--repeat",
+        "until=0.5",
+        "--fail-on",
+        "new-cause",
+        "-q",
+    ];
+    let first = run(&workspace, &[("a", &passes)], &args);
+    assert_eq!(first.status.code(), Some(0), "{}", both(&first));
+    let flaky = format!("PPF{passes}");
+    let second = run(&workspace, &[("a", &flaky)], &args);
+    assert_eq!(second.status.code(), Some(0), "{}", both(&second));
+    let fails = "F".repeat(60);
+    let third = run(
+        &workspace,
+        &[("a", &fails)],
+        &["run", ".", "--fail-on", "new-cause", "-q"],
+    );
+    // The cause of the attempt that failed before is known.
+    assert_eq!(third.status.code(), Some(0), "{}", both(&third));
+}

@@ -1478,6 +1478,7 @@ fn run_dialog_shows_configured_values() {
     let ticket = requested(&press(&mut model, "esc O"));
     let configured = ConfiguredRun {
         repeat: 2,
+        given_repeat: Some(2),
         jobs: 4,
         gate: "all".into(),
         stubs: "off".into(),
@@ -1487,6 +1488,7 @@ fn run_dialog_shows_configured_values() {
     };
     let late = Box::new(ConfiguredRun {
         repeat: 7,
+        given_repeat: Some(7),
         ..configured.clone()
     });
     for (ticket, configured) in [(ticket, Box::new(configured)), (of_closed, late)] {

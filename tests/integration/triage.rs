@@ -381,7 +381,7 @@ fn two_runs_are_compared_case_by_case() {
         "1 broke\n  ✓ → ✗ rows › case_001  find: missing; set_light: missing (call 2)\n",
         "1 fixed\n  ✗ → ✓ rows › case_005\n",
         "1 edited between the runs, not comparable\n  ✗ → ✓ rows › case_010\n",
-        "160 → 160 of 199 comparable cases passed: 1 broke, 1 fixed  (McNemar p 1.0000, could be noise; with 2 of 199 outcomes changed, a difference below 2 points is mostly not seen)",
+        "160 → 160 of 199 comparable cases passed: 1 broke, 1 fixed  (McNemar p 1.0000, could be noise; 2 of 199 outcomes changed, too few to see any difference)",
     ] {
         assert!(said.contains(line), "{line:?} is not in {said}");
     }

@@ -5,6 +5,8 @@
 pub struct ConfiguredRun {
     /// Attempts of each case.
     pub repeat: u32,
+    /// The number of attempts in the configuration, if it is there.
+    pub given_repeat: Option<u32>,
     /// Attempts in flight at the same time.
     pub jobs: u32,
     /// The maximum number of attempts that start per minute.

@@ -7,7 +7,7 @@ use crate::explorer::shared::configured_run::ConfiguredRun;
 use crate::explorer::shared::message::RunMsg;
 use crate::explorer::shared::run_target::{RunOverrides, RunTarget};
 use evaltrail_core::domain::{
-    CaseKey, EndedAttempt, JudgeSpec, RunOptions, StubMode, counted, score_text,
+    CaseKey, EndedAttempt, Gate, JudgeSpec, RunOptions, StubMode, counted, score_text,
 };
 use evaltrail_core::formats::SetFile;
 use evaltrail_engine::config::CRITERIA_FILE;
@@ -185,12 +185,14 @@ fn request(
     let is_run = kept.is_empty() && *against != RunTarget::Saved;
     let (gate, repeat) = match is_run {
         true => {
-            let configured = context.workspace.config.repeat;
-            (gate, configured.unwrap_or(gate.usual_attempts()))
+            let configured = (context.workspace.config.repeat, configured.gate);
+            (
+                gate,
+                Gate::attempts(configured, (chosen.repeat, chosen.gate)),
+            )
         }
-        false => (gate.without_repeats(), repeat),
+        false => (gate.without_repeats(), chosen.repeat.unwrap_or(repeat)),
     };
-    let repeat = chosen.repeat.unwrap_or(repeat);
     let judge = context
         .workspace
         .config
@@ -234,6 +236,7 @@ pub(super) fn configured_run(
         .and_then(|judge| judge.samples);
     let mut configured = ConfiguredRun {
         repeat: options.repeat,
+        given_repeat: workspace.config.repeat,
         jobs: options.jobs,
         gate: options.gate.name(),
         rate: options.rate,

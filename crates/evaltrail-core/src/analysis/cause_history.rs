@@ -5,7 +5,7 @@
 //! cases changes nothing, and neither does one in which the case could not be evaluated.
 
 use crate::domain::Cause;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// What became of a cause by the latest run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -196,6 +196,8 @@ struct KnownCases {
     current: HashMap<u64, Vec<usize>>,
     /// The cases that were evaluated, each with the latest run.
     evaluated: HashMap<u64, usize>,
+    /// The latest run with cases of the file.
+    latest: usize,
 }
 
 /// What a run changes.
@@ -234,6 +236,7 @@ impl CauseHistoryBuilder {
                     is_there
                 });
             }
+            known.latest = run;
             self.files.insert(file.file, known);
         }
         let lost = std::mem::take(&mut changes.lost);
@@ -289,16 +292,21 @@ impl CauseHistoryBuilder {
     }
 
     /// The history of the runs that were added, the newest of which is `last`. The cases of files that are not there any more have no
-    /// cause.
+    /// cause since the run after the last one with cases of the file.
     pub fn finish(mut self, last: usize, is_there: impl Fn(u64) -> bool) -> CauseHistory {
-        let mut lost = HashSet::new();
+        let mut lost: BTreeMap<usize, HashSet<usize>> = BTreeMap::new();
         for (file, known) in std::mem::take(&mut self.files) {
-            if !is_there(file) {
+            // A file of the newest run may have been deleted by the agent: what failed there did fail.
+            if known.latest < last && !is_there(file) {
+                let lost = lost.entry(known.latest + 1).or_default();
                 let causes = known.current.values();
-                causes.for_each(|causes| lose(&mut self.history.trends, causes, &mut lost));
+                causes.for_each(|causes| lose(&mut self.history.trends, causes, lost));
             }
         }
-        self.end_lost(last, lost);
+        // The latest end counts, if several files with a cause were deleted.
+        for (run, lost) in lost.into_iter().rev() {
+            self.end_lost(run, lost);
+        }
         self.history
     }
 
@@ -541,6 +549,29 @@ mod tests {
         let one = found.get(&causes[0]).unwrap();
         assert_eq!((one.state(), one.cases), (CauseState::Ongoing, 1));
         assert!(found.get(&causes[1]).is_none(), "no case has it");
+    }
+
+    #[test]
+    fn deleted_file_ends_its_causes_once() {
+        let causes = [cause("a")];
+        let file = |file, causes_of: &'static [(u32, u32)]| ObservedFile {
+            file,
+            is_whole: true,
+            causes: &causes,
+            cases: vec![ObservedCase {
+                case: 1,
+                is_evaluated: true,
+                causes: causes_of,
+            }],
+        };
+        let gone = |runs: usize| {
+            let mut builder = CauseHistoryBuilder::default();
+            builder.add_run(0, &[file(7, &[(0, 1)])]);
+            (1..runs).for_each(|run| builder.add_run(run, &[file(8, &[])]));
+            let found = builder.finish(runs - 1, |file| file == 8);
+            found.get(&causes[0]).unwrap().gone
+        };
+        assert_eq!([1, 2, 5].map(gone), [None, Some(1), Some(1)]);
     }
 
     #[test]

@@ -120,6 +120,22 @@ impl RunSetup {
                     .for_each(|(all, one)| *all |= one);
             }
         }
+        // Several agents may have the same model and the same tools.
+        for names in [
+            &mut changes.models,
+            &mut changes.changed_tools,
+            &mut changes.new_tools,
+            &mut changes.lost_tools,
+        ] {
+            names.sort();
+            names.dedup();
+        }
+        // A tool that another agent has now is neither new nor lost.
+        let new = changes.new_tools.clone();
+        changes
+            .new_tools
+            .retain(|tool| !changes.lost_tools.contains(tool));
+        changes.lost_tools.retain(|tool| !new.contains(tool));
         let names = ["model version", "instruction", "tool declarations"];
         let unknown = names
             .into_iter()
@@ -216,13 +232,18 @@ impl SetupChanges {
         };
         let models = self.models.iter().take(MAX_NAMED);
         let model = models.map(|text| format!("the model {text}"));
+        let more = self.models.len().saturating_sub(MAX_NAMED);
+        let more = (more > 0).then(|| format!("{more} more models"));
         let others = [
             listed("the instruction of", &self.instructions),
             listed("the declaration of", &self.changed_tools),
             listed("new tool", &self.new_tools),
             listed("without tool", &self.lost_tools),
         ];
-        model.chain(others.into_iter().flatten()).collect()
+        model
+            .chain(more)
+            .chain(others.into_iter().flatten())
+            .collect()
     }
 
     /// Whether nothing is known to differ.
@@ -380,5 +401,30 @@ mod tests {
         let both = run(&[setup("m", 1, &[("book", 1)]), pay]);
         let one = run(&[setup("m", 1, &[("book", 1)])]);
         assert!(both.changes_until(&one).is_empty() && one.changes_until(&both).is_empty());
+    }
+
+    #[test]
+    fn equal_changes_of_agents_are_named_once() {
+        let of_agents = |model: &str, tool: u64, agents: &[&str]| {
+            let mut setups = RunSetup::default();
+            for agent in agents {
+                setups.add(&ReportedSetup {
+                    models: [((*agent).into(), model.into())].into(),
+                    instructions: BTreeMap::new(),
+                    tools: [(((*agent).into(), "search".into()), tool)].into(),
+                    source: DetailsSource::Description,
+                });
+            }
+            setups
+        };
+        let agents = ["a", "b", "c"];
+        let (before, after) = (of_agents("m-1", 1, &agents), of_agents("m-2", 2, &agents));
+        assert_eq!(
+            before.changes_until(&after).describe(),
+            [
+                "the model m-1 → m-2 in 1 of 1 attempts",
+                "the declaration of search"
+            ]
+        );
     }
 }

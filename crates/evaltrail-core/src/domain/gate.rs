@@ -63,6 +63,20 @@ impl Gate {
         }
     }
 
+    /// The number of attempts of each case, from what is configured and what is given for a run. A configured number is not meant for a
+    /// gate that is given, if one of both runs cases until their pass rate is known: the number is a limit then.
+    pub fn attempts(
+        configured: (Option<u32>, Gate),
+        (given_attempts, given_gate): (Option<u32>, Option<Gate>),
+    ) -> u32 {
+        let (attempts, configured_gate) = configured;
+        let gate = given_gate.unwrap_or(configured_gate);
+        let is_until = |gate: Gate| matches!(gate, Gate::Until(_));
+        let is_meant = given_gate.is_none() || !is_until(gate) && !is_until(configured_gate);
+        let attempts = attempts.filter(|_| is_meant);
+        given_attempts.or(attempts).unwrap_or(gate.usual_attempts())
+    }
+
     /// The gate for attempts that exist already, of which there will be no more to show a rate.
     pub fn without_repeats(self) -> Gate {
         match self {
@@ -259,6 +273,18 @@ mod tests {
             )
         }
         .summary()
+    }
+
+    #[test]
+    fn attempts_are_those_meant_for_the_gate() {
+        let until = Gate::Until(0.8);
+        let attempts = |configured, given| Gate::attempts(configured, given);
+        assert_eq!(attempts((Some(3), Gate::All), (None, None)), 3);
+        assert_eq!(attempts((Some(3), Gate::All), (None, Some(Gate::Mean))), 3);
+        assert_eq!(attempts((Some(3), Gate::All), (None, Some(until))), 50);
+        assert_eq!(attempts((Some(200), until), (None, None)), 200);
+        assert_eq!(attempts((Some(200), until), (None, Some(Gate::All))), 1);
+        assert_eq!(attempts((None, until), (Some(30), None)), 30);
     }
 
     #[test]

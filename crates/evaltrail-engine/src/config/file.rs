@@ -139,7 +139,7 @@ impl ConfigFile {
         let gate = self.gate.unwrap_or(defaults.gate);
         RunOptions {
             jobs: self.jobs.unwrap_or(defaults.jobs),
-            repeat: self.repeat.unwrap_or(gate.usual_attempts()),
+            repeat: Gate::attempts((self.repeat, gate), (None, None)),
             gate,
             timeout_ms: self
                 .timeout

@@ -188,6 +188,9 @@ fn pass_rate_interval(rate: f64, totals: Totals, cases: Option<usize>) -> Option
     (independent > 1).then(|| wilson_interval(rate, independent))
 }
 
+/// More results of ADK in a row with the same number of cases are not taken for results of a part.
+const MAX_PARTS: usize = 3;
+
 /// The numbers of cases of each set in its runs.
 #[derive(Default)]
 struct CaseCounts {
@@ -205,8 +208,9 @@ impl CaseCounts {
         }
     }
 
-    /// Whether a result of ADK, which does not say of how many cases it is, is of only some of them: an earlier run has more, and so
-    /// has a later one or, without one, the file.
+    /// Whether a result of ADK, which does not say of how many cases it is, is of only some of them: the nearest earlier run
+    /// with another number has more, and so has the nearest later one or, without one, the file; and there are at most
+    /// [`MAX_PARTS`] with this number in a row.
     fn is_part(&self, run: usize, set: &SetOfRun, in_file: Option<usize>) -> bool {
         let Some(counts) = self.by_set.get(&set.shown) else {
             return false;
@@ -215,11 +219,20 @@ impl CaseCounts {
             return false;
         };
         let cases = counts[at].1;
-        let most = |counts: &[(usize, usize)]| counts.iter().map(|(_, cases)| *cases).max();
-        let before = most(&counts[..at]);
-        let after = most(&counts[at + 1..]).or(in_file);
+        let is_same = |(_, other): &&(usize, usize)| *other == cases;
+        let (before, after) = counts.split_at(at);
+        let alike_before = before.iter().rev().take_while(is_same).count();
+        let alike_after = after.iter().take_while(is_same).count();
+        let before = before
+            .iter()
+            .rev()
+            .nth(alike_before)
+            .map(|(_, cases)| *cases);
+        let after = after.get(alike_after).map(|(_, cases)| *cases).or(in_file);
         let has_more = |other: Option<usize>| other.is_some_and(|other| other > cases);
-        has_more(before) && has_more(after)
+        // So many in a row are rather the whole of a file that was shorter then.
+        let is_short = alike_before + alike_after <= MAX_PARTS;
+        is_short && has_more(before) && has_more(after)
     }
 }
 

@@ -57,7 +57,7 @@ impl<'a> CauseStates<'a> {
 }
 
 /// Whether a case of a run fails for a cause that no earlier run had, or that came back, or was not judged at all: none of its
-/// attempts passed or failed. Quarantined cases do not count. Without earlier runs, and for a cause that is not known of them,
+/// attempts passed or failed. Quarantined cases and those that pass the gate do not count. Without earlier runs, and for a cause that is not known of them,
 /// because cases have equal ids, every cause is new. `trends` are those of the runs, of which this one is the newest.
 pub fn has_new_causes(trends: Option<&CaseTrends>, run: &RunState) -> bool {
     let is_new = |cause: &Cause| {
@@ -73,7 +73,9 @@ pub fn has_new_causes(trends: Option<&CaseTrends>, run: &RunState) -> bool {
     };
     let counted = |case: &usize| {
         let tally = run.tally(*case);
-        tally.passed < tally.ended && run.plan.cases.quarantine(*case).is_none()
+        tally.passed < tally.ended
+            && run.plan.cases.quarantine(*case).is_none()
+            && !run.passes_gate(*case)
     };
     (0..run.plan.cases.len()).filter(counted).any(fails)
 }

@@ -279,7 +279,11 @@ impl RunOptionsForm {
             let typed = self.value(option).parse().ok().filter(|value| *value > 0);
             typed.unwrap_or(configured.max(1))
         };
-        let repeat = number(RunOption::Repeats, configured.repeat);
+        let of_config = Gate::parse(&configured.gate).unwrap_or_default();
+        let typed = self.value(RunOption::Repeats).parse().ok();
+        let typed = typed.filter(|value| *value > 0);
+        let gate = Gate::parse(self.value(RunOption::Gate)).ok();
+        let repeat = Gate::attempts((configured.given_repeat, of_config), (typed, gate));
         let jobs = number(RunOption::Jobs, configured.jobs);
         start::estimate(model, &cases, repeat, (jobs, configured.rate))
     }

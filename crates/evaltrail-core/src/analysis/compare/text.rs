@@ -196,13 +196,18 @@ impl RunComparison {
     /// Whether the difference of the outcomes is more than noise.
     pub fn test_text(&self) -> String {
         let words = self.overall.test_text(self.rule.level);
-        match self.unseen_difference() {
-            Some(points) => format!(
-                "{words}; with {} of {} outcomes changed, a difference below {points:.0} points is mostly not seen",
-                self.changed_outcomes(),
-                self.overall.cases
+        let Some(points) = self.unseen_difference() else {
+            return words;
+        };
+        let (changed, cases) = (self.changed_outcomes(), self.overall.cases);
+        // A difference cannot be larger than the share of the outcomes that changed.
+        match points <= 100.0 * changed as f64 / cases as f64 {
+            true => format!(
+                "{words}; with {changed} of {cases} outcomes changed, a difference below {points:.0} points is mostly not seen"
             ),
-            None => words,
+            false => format!(
+                "{words}; {changed} of {cases} outcomes changed, too few to see any difference"
+            ),
         }
     }
 
