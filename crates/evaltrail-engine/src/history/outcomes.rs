@@ -1,7 +1,7 @@
 //! The outcome of every case of a run in a few bytes, for trends. Stored in the cache folder, in a file for each run, and
 //! computed again from the run if the file is missing or outdated.
 
-use crate::store::{fingerprint, read_text_file, write_whole};
+use crate::store::{fingerprint, read_file, write_whole};
 use evaltrail_core::domain::{
     AgentSpec, AttemptSummary, Cause, PlannedSet, RunState, Status, stored_path,
 };
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 /// The version of the format of the files. A file with another version is outdated.
-const FORMAT: u32 = 6;
+const FORMAT: u32 = 7;
 /// The maximum size of a file, in bytes.
 const MAX_BYTES: u64 = 256 << 20;
 
@@ -29,7 +29,6 @@ pub(super) struct SetOutcomes {
     /// The cases with an attempt that ended. Cases with equal ids are left out, because they cannot be told apart.
     pub(super) cases: Vec<CaseOutcomeLine>,
     /// Why they did not pass.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) causes: Vec<Cause>,
 }
 
@@ -65,26 +64,20 @@ impl CauseTable {
     }
 }
 
-/// The outcome of a case. The names in the file are short, because there are many.
+/// The outcome of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct CaseOutcomeLine {
     /// The hash of the case's id.
-    #[serde(rename = "i")]
     pub(super) id: u64,
     /// The hash of its content; 0 if it is not known.
-    #[serde(rename = "c")]
     pub(super) content: u32,
     /// The worst status of its attempts.
-    #[serde(rename = "s")]
     pub(super) status: Status,
     /// The number of attempts that passed.
-    #[serde(rename = "p")]
     pub(super) passed: u32,
     /// The number of attempts that were evaluated.
-    #[serde(rename = "n")]
     pub(super) evaluated: u32,
     /// The causes of its attempts, as positions among those of the file, each with the number of attempts that have it.
-    #[serde(rename = "k", default, skip_serializing_if = "Vec::is_empty")]
     pub(super) causes: Vec<(u32, u32)>,
 }
 
@@ -218,13 +211,13 @@ impl OutcomesCache {
 
     fn file_of(&self, run: &Path) -> PathBuf {
         let id = fingerprint(&[run.as_os_str().as_encoded_bytes()]);
-        self.folder.join(format!("{}.json", &id[..16]))
+        self.folder.join(format!("{}.outcomes", &id[..16]))
     }
 
     /// The outcomes of a run; `None` if they are not stored, or were stored before the run changed.
     pub(super) fn read(&self, run: &Path, stamp: &FileStamps) -> Option<RunOutcomes> {
-        let text = read_text_file(&self.file_of(run), MAX_BYTES).ok()?;
-        let file: OutcomesFile = serde_json::from_str(&text).ok()?;
+        let bytes = read_file(&self.file_of(run), MAX_BYTES).ok()?;
+        let file: OutcomesFile = postcard::from_bytes(&bytes).ok()?;
         (file.format == FORMAT && file.key == self.key && file.stamp == stamp)
             .then_some(file.outcomes)
     }
@@ -238,7 +231,7 @@ impl OutcomesCache {
             stamp,
             outcomes,
         };
-        if let Ok(bytes) = serde_json::to_vec(&file) {
+        if let Ok(bytes) = postcard::to_stdvec(&file) {
             let _ = std::fs::create_dir_all(&self.folder);
             let _ = write_whole(&self.file_of(run), &bytes);
         }
