@@ -26,7 +26,7 @@ pub(super) enum RunFailOn {
 }
 
 impl RunFailOn {
-    /// The difference to the baseline that is meant, if it is one.
+    /// The kind of difference to the baseline that it names; `None` for conditions that need no baseline.
     pub(super) fn difference(self) -> Option<FailOn> {
         match self {
             RunFailOn::Broke => Some(FailOn::Broke),

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 /// The maximum number of runs in the line of blocks.
 const RUNS_SHOWN: usize = 12;
-/// The width of what is before the blocks of a cause.
+/// The number of columns to the left of the blocks of a cause.
 const BEFORE_BLOCKS: usize = 24;
 /// The number of characters of a commit that are shown.
 const COMMIT_SHOWN: usize = 12;
@@ -68,7 +68,7 @@ pub(super) enum CauseGate {
 impl CauseGate {
     fn is_about(self, state: CauseState) -> bool {
         match self {
-            CauseGate::News => state.is_news(),
+            CauseGate::News => state.is_new_or_back(),
             CauseGate::New => state == CauseState::New,
             CauseGate::Back => state == CauseState::Back,
             CauseGate::Ongoing => state == CauseState::Ongoing,
@@ -280,7 +280,7 @@ fn facts(
             lines.push(format!("was gone since {}, seen in {seen}", run(gone)));
         }
     }
-    let without = trend.last_without.filter(|_| state.is_news());
+    let without = trend.last_without.filter(|_| state.is_new_or_back());
     if let Some(before) = without {
         let changed = trends.changes_at(trend);
         if !changed.is_empty() {

@@ -209,7 +209,7 @@ fn execute_run(
         change: change.as_ref(),
         causes: causes.as_ref().and_then(CauseStates::new),
     };
-    let has_news = has_new_causes(causes.as_ref(), &state);
+    let has_new_cause = has_new_causes(causes.as_ref(), &state);
     let all_written = write_ended(cases, &how, (&state, workspace), earlier, &run_id)?;
     if how.record_tools {
         record_answers(&state, workspace)?;
@@ -219,7 +219,7 @@ fn execute_run(
         cases,
         (&state, workspace),
         change,
-        has_news,
+        has_new_cause,
         interrupted,
         bad_input,
     );
@@ -273,17 +273,17 @@ fn run_prepared(
     Ok(ended)
 }
 
-/// Whether something changed that `--fail-on` names. `has_news`: there is a new cause of failures, or one that came back.
+/// Whether something changed that `--fail-on` names. `has_new_cause`: there is a new cause of failures, or one that came back.
 fn has_counted_change(
     fail_on: &[RunFailOn],
     change: Option<&BaselineChange>,
-    has_news: bool,
+    has_new_cause: bool,
 ) -> bool {
     let differences: Vec<FailOn> = fail_on.iter().filter_map(|one| one.difference()).collect();
     let is_changed = |change: &BaselineChange| {
         is_counted_change(&differences, change.broke, change.fell, change.removed)
     };
-    change.is_some_and(is_changed) || (has_news && fail_on.contains(&RunFailOn::NewCause))
+    change.is_some_and(is_changed) || (has_new_cause && fail_on.contains(&RunFailOn::NewCause))
 }
 
 /// Errors: `--repeat until=…` together with an option that it excludes.
@@ -307,7 +307,7 @@ fn conclude(
     cases: &CaseArgs,
     (state, workspace): (&RunState, &Workspace),
     change: Option<BaselineChange>,
-    has_news: bool,
+    has_new_cause: bool,
     interrupted: bool,
     bad_input: bool,
 ) -> Exit {
@@ -321,7 +321,7 @@ fn conclude(
     let tolerated = AllowedFailures {
         failures: cases.max_failures,
         changed: (!cases.fail_on.is_empty())
-            .then(|| has_counted_change(&cases.fail_on, change.as_ref(), has_news)),
+            .then(|| has_counted_change(&cases.fail_on, change.as_ref(), has_new_cause)),
     };
     if let Some(allowed) = cases.max_failures {
         let failed = failures_by_gate(state);

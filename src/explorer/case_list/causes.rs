@@ -43,15 +43,17 @@ pub(crate) fn cause_trend<'a>(model: &'a Model, what: &Narrowing) -> Option<&'a 
 
 /// The first cause of a failure that is new or came back. A failure that shares it with no other one is a group of its own, so that it
 /// is not lost among those that are known.
-fn news_of(model: &Model, case: CaseRef) -> Option<&CauseTrend> {
+fn new_cause_of(model: &Model, case: CaseRef) -> Option<&CauseTrend> {
     let causes = causes_of_worst_attempt(&model.view.outcomes.get(case)?.attempts)?;
     let trends = causes.iter().filter_map(|cause| trend_of(model, cause));
-    trends.into_iter().find(|trend| trend.state().is_news())
+    trends
+        .into_iter()
+        .find(|trend| trend.state().is_new_or_back())
 }
 
 /// "new " or "back " for a failure with such a cause, to be shown before its reason; empty for others.
-pub(crate) fn news_text(model: &Model, case: CaseRef) -> String {
-    let news = news_of(model, case);
+pub(crate) fn new_cause_text(model: &Model, case: CaseRef) -> String {
+    let news = new_cause_of(model, case);
     news.map_or_else(String::new, |trend| format!("{} ", trend.state().name()))
 }
 
@@ -62,12 +64,12 @@ fn trend_of<'a>(model: &'a Model, cause: &Cause) -> Option<&'a CauseTrend> {
 }
 
 /// Whether the cause of a group, or of one nested in it, is new or came back.
-fn has_news(model: &Model, group: &CauseGroup) -> bool {
-    let is_news = |group: &CauseGroup| {
+fn has_new_cause(model: &Model, group: &CauseGroup) -> bool {
+    let is_new_or_back = |group: &CauseGroup| {
         let trend = cause_trend(model, &group.what);
-        trend.is_some_and(|trend| trend.state().is_news())
+        trend.is_some_and(|trend| trend.state().is_new_or_back())
     };
-    is_news(group) || group.nested.iter().any(is_news)
+    is_new_or_back(group) || group.nested.iter().any(is_new_or_back)
 }
 
 /// The outermost groups of the failures among these cases: those that are new or came back, then the others, the largest first; those
@@ -96,7 +98,7 @@ fn groups(
     let mut others = Vec::new();
     let mut news: Vec<FailureGroup> = Vec::new();
     for at in alone {
-        match news_of(model, failed[at]) {
+        match new_cause_of(model, failed[at]) {
             Some(trend) => news.push(FailureGroup {
                 cause: trend.cause.clone(),
                 members: vec![at],
@@ -111,9 +113,9 @@ fn groups(
         .chain(news)
         .map(|one| cause_group(failed, one))
         .collect();
-    groups.sort_by_key(|group| !has_news(model, group));
+    groups.sort_by_key(|group| !has_new_cause(model, group));
     for group in &mut groups {
-        group.nested.sort_by_key(|one| !has_news(model, one));
+        group.nested.sort_by_key(|one| !has_new_cause(model, one));
     }
     groups.extend((!alone.cases.is_empty()).then_some(alone));
     groups

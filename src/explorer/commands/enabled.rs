@@ -59,7 +59,7 @@ pub(crate) fn in_workspace(model: &Model) -> Enabled {
     }
 }
 
-/// On the screen of a run, only after its end: until then other cases may fail for the same cause.
+/// The screen of a run must wait for its end: until then, other cases may still fail for the same cause.
 fn has_run_ended(model: &Model) -> Enabled {
     let is_live = model.run.as_ref().is_some_and(|run| run.is_live());
     match model.is_on(Context::Run) && is_live {

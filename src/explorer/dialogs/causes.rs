@@ -395,7 +395,10 @@ impl Dialog for CauseList {
             put(buffer, x + 1, area.y, 2, sign, faint);
             x += sign.chars().count() as u16;
             let trend = cause_trend(model, &self.groups[*at].what);
-            if let Some(state) = trend.map(CauseTrend::state).filter(|state| state.is_news()) {
+            if let Some(state) = trend
+                .map(CauseTrend::state)
+                .filter(|state| state.is_new_or_back())
+            {
                 let look = theme.within(style, theme.style(Role::Note));
                 x += put(buffer, x + 1, area.y, 6, state.name(), look) + 1;
             }

@@ -187,7 +187,7 @@ pub struct ComparedTurn {
     pub reasons: Vec<FailureReason>,
 }
 
-/// A finding of a metric that failed.
+/// Why a metric of a case failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FailureReason {
     /// The metric's name, label included.

@@ -32,7 +32,7 @@ impl CauseState {
     }
 
     /// Whether it needs a look: it was not there before.
-    pub fn is_news(self) -> bool {
+    pub fn is_new_or_back(self) -> bool {
         matches!(self, CauseState::New | CauseState::Back)
     }
 }
@@ -55,7 +55,7 @@ pub struct CauseTrend {
     pub cause: Cause,
     /// The runs in which it was seen, oldest first; at least one.
     pub seen: Vec<CauseCount>,
-    /// The first run since which a case has it without an end in between; of a cause that is gone, the first of its last time.
+    /// The first run of the latest period in which a case had it, without a run between in which no case did.
     pub since: usize,
     /// The run after which no case had it any more, before `since`; `None` if it was not there before.
     pub gone_before: Option<usize>,
@@ -89,7 +89,7 @@ impl CauseTrend {
         self.seen.first().map_or(self.since, |one| one.run)
     }
 
-    /// What became of it since a run, instead of by the latest one: new or back if a case has it since a later run.
+    /// Its state relative to an earlier run, not to the latest one: new or back if its latest period began after that run.
     pub fn state_since(&self, run: usize) -> CauseState {
         match self.gone {
             Some(_) => CauseState::Gone,
@@ -207,7 +207,7 @@ struct RunChanges {
     counts: HashMap<usize, CauseCount>,
     /// The latest earlier run that evaluated one of the cases with a cause.
     last_without: HashMap<usize, usize>,
-    /// The causes that some case has no more.
+    /// The causes that some case no longer has.
     lost: HashSet<usize>,
     /// The numbers of cases that have a cause now, and had not before.
     joined: HashMap<usize, usize>,
@@ -231,7 +231,7 @@ impl CauseHistoryBuilder {
                 known.current.retain(|case, causes| {
                     let is_there = there.contains(case);
                     if !is_there {
-                        lose(&mut self.history.trends, causes, &mut changes.lost);
+                        remove_causes(&mut self.history.trends, causes, &mut changes.lost);
                     }
                     is_there
                 });
@@ -300,7 +300,7 @@ impl CauseHistoryBuilder {
             if known.latest < last && !is_there(file) {
                 let lost = lost.entry(known.latest + 1).or_default();
                 let causes = known.current.values();
-                causes.for_each(|causes| lose(&mut self.history.trends, causes, lost));
+                causes.for_each(|causes| remove_causes(&mut self.history.trends, causes, lost));
             }
         }
         // The latest end counts, if several files with a cause were deleted.
@@ -330,7 +330,7 @@ impl CauseHistoryBuilder {
                 *changes.joined.entry(*cause).or_default() += 1;
             }
         }
-        lose(&mut self.history.trends, &before, &mut changes.lost);
+        remove_causes(&mut self.history.trends, &before, &mut changes.lost);
         if !now.is_empty() {
             known.current.insert(observed.case, now);
         }
@@ -353,8 +353,8 @@ impl CauseHistoryBuilder {
     }
 }
 
-/// Notes that a case has these causes no more.
-fn lose(trends: &mut [CauseTrend], causes: &[usize], lost: &mut HashSet<usize>) {
+/// Removes the causes of a case, which no longer has them.
+fn remove_causes(trends: &mut [CauseTrend], causes: &[usize], lost: &mut HashSet<usize>) {
     for cause in causes {
         trends[*cause].cases -= 1;
         lost.insert(*cause);

@@ -62,7 +62,7 @@ impl<'a> CauseStates<'a> {
 pub fn has_new_causes(trends: Option<&CaseTrends>, run: &RunState) -> bool {
     let is_new = |cause: &Cause| {
         let state = trends.and_then(|trends| trends.causes.state(cause));
-        state.is_none_or(CauseState::is_news)
+        state.is_none_or(CauseState::is_new_or_back)
     };
     let fails = |case: usize| {
         let attempts = run.attempts_of(case);
@@ -87,19 +87,22 @@ pub(super) fn state_text(states: Option<CauseStates<'_>>, cause: &Cause) -> Stri
 }
 
 /// Whether a cause is new or came back.
-pub(super) fn is_news(states: Option<CauseStates<'_>>, cause: &Cause) -> bool {
+pub(super) fn is_new_or_back(states: Option<CauseStates<'_>>, cause: &Cause) -> bool {
     let state = states.and_then(|states| states.state(cause));
-    state.is_some_and(CauseState::is_news)
+    state.is_some_and(CauseState::is_new_or_back)
 }
 
 /// Moves the groups whose cause is new or came back to the front, and those that contain such a group.
-pub(super) fn news_first(
+pub(super) fn new_first(
     mut groups: FailureGroups,
     states: Option<CauseStates<'_>>,
 ) -> FailureGroups {
     let is_old = |group: &FailureGroup| {
-        let is_news_within = group.nested.iter().any(|one| is_news(states, &one.cause));
-        !is_news(states, &group.cause) && !is_news_within
+        let is_new_within = group
+            .nested
+            .iter()
+            .any(|one| is_new_or_back(states, &one.cause));
+        !is_new_or_back(states, &group.cause) && !is_new_within
     };
     groups.groups.sort_by_key(is_old);
     for group in &mut groups.groups {

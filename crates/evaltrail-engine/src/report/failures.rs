@@ -1,6 +1,6 @@
 //! The cases of a run that did not pass, and what they share.
 
-use super::cause_states::{CauseStates, is_news, news_first, state_text};
+use super::cause_states::{CauseStates, is_new_or_back, new_first, state_text};
 use evaltrail_core::analysis::{FailureGroups, group_failures};
 use evaltrail_core::domain::{
     Attempt, AttemptKey, AttemptSummary, CaseTally, Cause, EndedAttempt, RunState, Status,
@@ -65,7 +65,10 @@ pub(super) fn failed_cases(state: &RunState) -> Vec<FailedCase> {
 impl FailedCase {
     /// What became of the first of its causes that is new or came back, in words; empty if none is.
     pub(super) fn news(&self, states: Option<CauseStates<'_>>) -> String {
-        let first = self.causes.iter().find(|cause| is_news(states, cause));
+        let first = self
+            .causes
+            .iter()
+            .find(|cause| is_new_or_back(states, cause));
         first.map_or_else(String::new, |cause| state_text(states, cause))
     }
 
@@ -80,10 +83,10 @@ pub(super) fn groups_of(failed: &[FailedCase], states: Option<CauseStates<'_>>) 
     let mut groups = group_failures(failed.iter().map(|case| &*case.causes));
     let has_no_news = |at: &usize| {
         let mut causes = failed[*at].causes.iter();
-        !causes.any(|cause| is_news(states, cause))
+        !causes.any(|cause| is_new_or_back(states, cause))
     };
     groups.alone.sort_by_key(has_no_news);
-    news_first(groups, states)
+    new_first(groups, states)
 }
 
 /// Maximum number of cases of a group for which a change of criteria is searched.

@@ -1,6 +1,6 @@
 //! Annotations of GitHub Actions: lines on standard output that GitHub shows beside the run and the files.
 
-use super::cause_states::{CauseStates, is_news, state_text};
+use super::cause_states::{CauseStates, is_new_or_back, state_text};
 use super::failures::{FailedCase, failed_cases, groups_of};
 use evaltrail_core::analysis::FailureGroup;
 use evaltrail_core::domain::{RunPlan, RunState, UnavailableAgent, clean_line};
@@ -93,7 +93,7 @@ fn annotations(
         annotation((state, plan, top), level, &[case], &title)
     });
     let mut specific = found.specific();
-    specific.sort_by_key(|group| !is_news(causes, &group.cause));
+    specific.sort_by_key(|group| !is_new_or_back(causes, &group.cause));
     specific.iter().map(of_group).chain(alone).collect()
 }
 

@@ -1,6 +1,6 @@
 //! The summary at the end of a run, for a terminal or a log.
 
-use super::cause_states::{CauseStates, is_news, state_text};
+use super::cause_states::{CauseStates, is_new_or_back, state_text};
 use super::failures::{
     FailedCase, ListedGroup, change_for, failed_cases, groups_headline, groups_of, listed_groups,
     percent, reason_in_group,
@@ -299,7 +299,7 @@ fn list_group(
 fn painted_state(causes: Option<CauseStates<'_>>, cause: &Cause, paint: Paint) -> String {
     match state_text(causes, cause) {
         known if known.is_empty() => known,
-        known if is_news(causes, cause) => format!("  {}", paint.bold(&known)),
+        known if is_new_or_back(causes, cause) => format!("  {}", paint.bold(&known)),
         known => format!("  {}", paint.faint(&known)),
     }
 }

@@ -1,6 +1,6 @@
 //! Why a case did not pass, and what else to know about its result.
 
-use crate::explorer::case_list::causes::news_text;
+use crate::explorer::case_list::causes::new_cause_text;
 use crate::explorer::shared::case_list::Narrowing;
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::model::Model;
@@ -85,7 +85,7 @@ pub(super) fn reason_parts(
     };
     vec![
         (model.decided_text(case), note),
-        (news_text(model, case), note),
+        (new_cause_text(model, case), note),
         (remarks, note),
         (
             first_line(&reason_in_list(model, attempt)),
