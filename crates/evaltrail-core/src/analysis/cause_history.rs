@@ -494,23 +494,27 @@ mod tests {
         assert_eq!(found.all()[0].cause, cause("a"), "the largest comes first");
     }
 
-    #[test]
-    fn cause_moves_to_another_file() {
-        let cause = [cause("a")];
-        let file = |file, causes: &'static [(u32, u32)]| ObservedFile {
+    /// All of a file that has one case, which was evaluated.
+    fn file<'a>(file: u64, causes: &'a [Cause], case_causes: &'a [(u32, u32)]) -> ObservedFile<'a> {
+        ObservedFile {
             file,
             is_whole: true,
-            causes: &cause,
+            causes,
             cases: vec![ObservedCase {
                 case: 1,
                 is_evaluated: true,
-                causes,
+                causes: case_causes,
             }],
-        };
+        }
+    }
+
+    #[test]
+    fn cause_moves_to_another_file() {
+        let cause = [cause("a")];
         let mut builder = CauseHistoryBuilder::default();
-        builder.add_run(0, &[file(7, &[(0, 1)]), file(8, &[])]);
-        builder.add_run(1, &[file(7, &[]), file(8, &[(0, 2)])]);
-        builder.add_run(2, &[file(7, &[(0, 1)]), file(8, &[(0, 1)])]);
+        builder.add_run(0, &[file(7, &cause, &[(0, 1)]), file(8, &cause, &[])]);
+        builder.add_run(1, &[file(7, &cause, &[]), file(8, &cause, &[(0, 2)])]);
+        builder.add_run(2, &[file(7, &cause, &[(0, 1)]), file(8, &cause, &[(0, 1)])]);
         let found = builder.finish(2, |_| true);
         let one = found.get(&cause[0]).unwrap();
         assert_eq!((one.state(), one.cases), (CauseState::Ongoing, 2));
@@ -532,19 +536,9 @@ mod tests {
     #[test]
     fn causes_of_deleted_files_are_gone() {
         let causes = [cause("a"), cause("of no case")];
-        let file = |file| ObservedFile {
-            file,
-            is_whole: true,
-            causes: &causes,
-            cases: vec![ObservedCase {
-                case: 1,
-                is_evaluated: true,
-                causes: &[(0, 1)],
-            }],
-        };
         let mut builder = CauseHistoryBuilder::default();
-        builder.add_run(0, &[file(7)]);
-        builder.add_run(1, &[file(8)]);
+        builder.add_run(0, &[file(7, &causes, &[(0, 1)])]);
+        builder.add_run(1, &[file(8, &causes, &[(0, 1)])]);
         let found = builder.finish(1, |file| file == 8);
         let one = found.get(&causes[0]).unwrap();
         assert_eq!((one.state(), one.cases), (CauseState::Ongoing, 1));
@@ -554,20 +548,10 @@ mod tests {
     #[test]
     fn deleted_file_ends_its_causes_once() {
         let causes = [cause("a")];
-        let file = |file, causes_of: &'static [(u32, u32)]| ObservedFile {
-            file,
-            is_whole: true,
-            causes: &causes,
-            cases: vec![ObservedCase {
-                case: 1,
-                is_evaluated: true,
-                causes: causes_of,
-            }],
-        };
         let gone = |runs: usize| {
             let mut builder = CauseHistoryBuilder::default();
-            builder.add_run(0, &[file(7, &[(0, 1)])]);
-            (1..runs).for_each(|run| builder.add_run(run, &[file(8, &[])]));
+            builder.add_run(0, &[file(7, &causes, &[(0, 1)])]);
+            (1..runs).for_each(|run| builder.add_run(run, &[file(8, &causes, &[])]));
             let found = builder.finish(runs - 1, |file| file == 8);
             found.get(&causes[0]).unwrap().gone
         };

@@ -77,7 +77,7 @@ impl Gate {
         given_attempts.or(attempts).unwrap_or(gate.usual_attempts())
     }
 
-    /// The gate for attempts that exist already, of which there will be no more to show a rate.
+    /// The gate for attempts of an earlier run, to which no more are added until the pass rate is known.
     pub fn without_repeats(self) -> Gate {
         match self {
             Gate::Until(_) => Gate::All,
