@@ -32,10 +32,7 @@ impl Gate {
             _ => {}
         }
         if let Some(demanded) = text.strip_prefix("until=") {
-            let rate = parse_share(demanded).filter(|rate| *rate > 0.0 && *rate < 1.0);
-            return rate.map(Gate::Until).ok_or_else(|| {
-                format!("{demanded:?} is not a pass rate above 0 and below 1, such as 0.8 or 80%")
-            });
+            return parse_pass_rate(demanded).map(Gate::Until);
         }
         let rate = parse_share(text).filter(|rate| *rate > 0.0 && *rate <= 1.0);
         rate.map(Gate::Rate).ok_or_else(|| {
@@ -63,8 +60,9 @@ impl Gate {
         }
     }
 
-    /// The number of attempts of each case, from what is configured and what is given for a run. A configured number is not meant for a
-    /// gate that is given, if one of both runs cases until their pass rate is known: the number is a limit then.
+    /// The number of attempts of each case: the one given for the run, else the configured one, else the usual one of the gate.
+    /// The configured number is left out if another gate is given for the run and either of them is [`Gate::Until`]: for that
+    /// gate the number is a maximum, for the others it is the number itself.
     pub fn attempts(
         configured: (Option<u32>, Gate),
         (given_attempts, given_gate): (Option<u32>, Option<Gate>),
@@ -150,6 +148,14 @@ impl Gate {
     }
 }
 
+/// A pass rate that can be tested, above 0 and below 1. The error is a message.
+pub(super) fn parse_pass_rate(text: &str) -> Result<f64, String> {
+    let rate = parse_share(text).filter(|rate| *rate > 0.0 && *rate < 1.0);
+    rate.ok_or_else(|| {
+        format!("{text:?} is not a pass rate above 0 and below 1, such as 0.8 or 80%")
+    })
+}
+
 /// A share as `0.8` or `80%`.
 fn parse_share(text: &str) -> Option<f64> {
     let (number, of) = text
@@ -159,7 +165,7 @@ fn parse_share(text: &str) -> Option<f64> {
 }
 
 /// A share in percent, without the digits that are an error of rounding.
-fn percent(rate: f64) -> f64 {
+pub fn percent(rate: f64) -> f64 {
     (rate * 1e6).round() / 1e4
 }
 

@@ -102,7 +102,7 @@ pub use ended::{
 pub use eval_set::{Conversation, EvalCase, EvalSet, Saved, SessionInput};
 pub use finding::{Finding, FindingRule};
 pub use finished::{ATTEMPTS_IN_BLOCK, FinishedAttempts, packed_block};
-pub use gate::Gate;
+pub use gate::{Gate, percent};
 pub use human::HumanVerdict;
 pub use ids::{eval_id_error, free_id, set_id_error, valid_free_id};
 pub use intermediate::IntermediateResponse;

@@ -1,6 +1,6 @@
 //! How often each case is run, as it is written in options.
 
-use super::Gate;
+use super::gate::parse_pass_rate;
 
 /// How often each case is run, as it is written in options.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,13 +38,10 @@ impl Repeats {
                 (rate, Some(number(most)?))
             }
         };
-        match Gate::parse(&format!("until={}", rate.trim()))? {
-            Gate::Until(rate) => Ok(Repeats {
-                attempts: most,
-                until: Some(rate),
-            }),
-            _ => Err(format!("{text:?} is no rate")),
-        }
+        Ok(Repeats {
+            attempts: most,
+            until: Some(parse_pass_rate(rate.trim())?),
+        })
     }
 
     /// The text of which [`Repeats::parse`] makes this.

@@ -9,7 +9,7 @@ use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::shown_case::preview;
 use crate::explorer::widgets::text::{put, put_right};
 use crate::explorer::widgets::{bar, counts, panel, spinner};
-use evaltrail_core::domain::{Gate, InFlight, Progress, RunState, counted};
+use evaltrail_core::domain::{Gate, InFlight, Progress, RunState, counted, percent};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout as Layouts, Position, Rect};
 use ratatui::style::Style;
@@ -182,10 +182,7 @@ fn gate_text(model: &Model, run: &RunState) -> String {
         Gate::All => "all attempts must pass".to_string(),
         Gate::Mean => "mean scores must pass".into(),
         Gate::Until(rate) => until_text(run, rate),
-        Gate::Rate(rate) => {
-            let percent = (rate * 1e6).round() / 1e4;
-            format!("{percent} % of the attempts must pass")
-        }
+        Gate::Rate(rate) => format!("{} % of the attempts must pass", percent(rate)),
     };
     match model.run_screen.passed_gate {
         None => format!(" · {gate}"),
@@ -196,9 +193,9 @@ fn gate_text(model: &Model, run: &RunState) -> String {
 
 /// What is known of the cases that are run until their pass rate is known: "pass rate of 80 %: 12 pass, 3 fail, 2 undecided".
 fn until_text(run: &RunState, rate: f64) -> String {
-    let percent = (rate * 1e6).round() / 1e4;
     format!(
-        "pass rate of {percent} %: {}",
+        "pass rate of {} %: {}",
+        percent(rate),
         run.verdict_counts().describe()
     )
 }
