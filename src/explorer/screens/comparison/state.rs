@@ -1,7 +1,7 @@
 //! State of the screen that compares two runs.
 
 use crate::explorer::shared::compared_pair::ComparedPair;
-use evaltrail_core::analysis::{CaseChange, ComparedCase};
+use evaltrail_core::analysis::{CaseChange, ComparedCase, RunComparison};
 use evaltrail_core::diff::Line;
 use evaltrail_core::domain::Attempt;
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,13 +50,13 @@ impl CaseList {
         by_change.chain(pending)
     }
 
-    /// The heading.
-    pub fn heading(self) -> &'static str {
+    /// The heading, after the number of cases.
+    pub fn heading_text(self, found: &RunComparison) -> String {
         match self {
-            CaseList::Of(change) => change.heading(),
-            CaseList::Removed => "removed, passed in the first run",
-            CaseList::PendingAfter => "without a result in the second run so far",
-            CaseList::PendingBefore => "without a result in the first run so far",
+            CaseList::Of(change) => found.heading_text(change),
+            CaseList::Removed => "removed, passed in the first run".into(),
+            CaseList::PendingAfter => "without a result in the second run so far".into(),
+            CaseList::PendingBefore => "without a result in the first run so far".into(),
         }
     }
 }
@@ -129,10 +129,15 @@ impl ComparisonScreen {
                 .push(ComparisonRow::Case(at));
         }
         for list in CaseList::all() {
-            let Some(cases) = lists.remove(&list) else {
+            let Some(mut cases) = lists.remove(&list) else {
                 continue;
             };
             self.rows.push(ComparisonRow::Heading(list, cases.len()));
+            let has_other_cause = |row: &ComparisonRow| match row {
+                ComparisonRow::Case(at) => self.pair.found.cases[*at].has_other_cause,
+                ComparisonRow::Heading(..) => false,
+            };
+            cases.sort_by_key(|row| !has_other_cause(row));
             self.rows
                 .extend(cases.into_iter().filter(|_| !self.folded.contains(&list)));
         }
@@ -298,7 +303,9 @@ mod tests {
         };
         let headings = |screen: &ComparisonScreen| -> Vec<String> {
             let heading = |row: &ComparisonRow| match row {
-                ComparisonRow::Heading(list, count) => Some(format!("{count} {}", list.heading())),
+                ComparisonRow::Heading(list, count) => {
+                    Some(format!("{count} {}", list.heading_text(&screen.pair.found)))
+                }
                 ComparisonRow::Case(_) => None,
             };
             screen.rows.iter().filter_map(heading).collect()
@@ -344,7 +351,9 @@ mod tests {
         screen.folded.clear();
         screen.list();
         let row = |row: &ComparisonRow| match row {
-            ComparisonRow::Heading(list, count) => format!("{count} {}", list.heading()),
+            ComparisonRow::Heading(list, count) => {
+                format!("{count} {}", list.heading_text(&screen.pair.found))
+            }
             ComparisonRow::Case(at) => screen
                 .pair
                 .case_name(&screen.pair.found.cases[*at])

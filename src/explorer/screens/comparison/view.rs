@@ -156,7 +156,8 @@ fn list(screen: &ComparisonScreen, area: Rect, theme: &Theme, buffer: &mut Buffe
                 } else {
                     "▾"
                 };
-                let words = format!("{sign} {count} {}", list.heading());
+                let heading = list.heading_text(found);
+                let words = format!("{sign} {count} {heading}");
                 let look = theme.within(style, role_of(list, theme));
                 put(buffer, row.x, row.y, row.width, &words, look);
             }
@@ -337,6 +338,9 @@ fn row_text(pair: &ComparedPair, case: &ComparedCase) -> String {
         // Of a case that passes, why it did not before.
         (Some(before), Some(_)) if has_passed && before.status != Status::Passed => {
             format!("was: {}", why(before))
+        }
+        (Some(before), Some(after)) if case.has_other_cause => {
+            format!("{}; was: {}", why(after), why(before))
         }
         (before, after) => after.or(before).map(why).unwrap_or_default(),
     };

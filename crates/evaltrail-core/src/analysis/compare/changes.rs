@@ -6,7 +6,8 @@ use crate::analysis::evidence::{ComparisonRule, OverallFall, lost};
 use crate::analysis::pass_table::PassTable;
 use crate::analysis::repeats::PassCount;
 use crate::analysis::stratified::RateTest;
-use crate::domain::{EndedAttempt, RunState};
+use crate::domain::{Cause, EndedAttempt, RunState, Status};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// What became of a case from the first run to the second.
@@ -114,6 +115,23 @@ pub(super) fn table_of(
             not_evaluated: (missing_before, missing_after),
         }),
     }
+}
+
+/// Whether the attempts that did not pass have no cause in common. Attempts without a known cause are not other ones.
+pub(super) fn has_other_cause((before, after): &(Attempts, Attempts)) -> bool {
+    let old: HashSet<&Cause> = causes(before).collect();
+    let mut new = causes(after).peekable();
+    !old.is_empty() && new.peek().is_some() && !new.any(|cause| old.contains(cause))
+}
+
+type Attempts = Vec<Arc<EndedAttempt>>;
+
+/// The causes of the attempts that did not pass.
+fn causes(attempts: &[Arc<EndedAttempt>]) -> impl Iterator<Item = &Cause> {
+    let unsuccessful = attempts
+        .iter()
+        .filter(|attempt| attempt.status != Status::Passed);
+    unsuccessful.flat_map(|attempt| &attempt.summary().causes)
 }
 
 /// The changes of comparable cases.

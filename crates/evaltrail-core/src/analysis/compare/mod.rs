@@ -19,7 +19,7 @@ use super::evidence::{ComparisonRule, Undecidable};
 use super::pass_table::PassTable;
 use super::stratified::RateTest;
 use crate::domain::RunState;
-use changes::{changes_of, count_of, passed_all, table_of};
+use changes::{changes_of, count_of, has_other_cause, passed_all, table_of};
 use conditions::Conditions;
 use pairing::{CasePair, paired};
 use scores::CollectedMetrics;
@@ -35,6 +35,8 @@ pub struct ComparedCase {
     pub change: CaseChange,
     /// What else differs between the two results.
     pub changed: Vec<ChangedCondition>,
+    /// Of a case that still fails: whether none of its causes in the first run is one in the second.
+    pub has_other_cause: bool,
 }
 
 /// Two runs, compared.
@@ -101,6 +103,32 @@ impl RunComparison {
         self.cases.iter().filter(move |case| is_lost(case))
     }
 
+    /// Whether none of the compared cases passed in one of the runs, and others passed there: these cases were run again
+    /// because they failed.
+    fn is_of_failures_only(&self, before: &RunState, after: &RunState) -> bool {
+        let has_passed_alone = |change, run: &RunState, at: fn(&ComparedCase) -> Option<usize>| {
+            let mut alone = self.cases_with(change).filter_map(at);
+            alone.any(|at| passed_all(run, at))
+        };
+        let (first, second) = self.overall.passed;
+        self.overall.cases > 0
+            && ((first == 0
+                && has_passed_alone(CaseChange::OnlyBefore, before, |case| case.before))
+                || (second == 0
+                    && has_passed_alone(CaseChange::OnlyAfter, after, |case| case.after)))
+    }
+
+    /// Without the tests, which do not hold for cases that were chosen by their outcome.
+    fn without_tests(mut self) -> RunComparison {
+        self.overall.test = OutcomeTest::Selected;
+        self.overall.rates_p = None;
+        self.rate_change = None;
+        for metric in &mut self.metrics {
+            metric.test = ScoreTest::Selected;
+        }
+        self
+    }
+
     /// The cases of which all attempts passed in the first run and that the second does not have: they were not
     /// selected, or removed.
     pub fn removed<'a>(&'a self, before: &'a RunState) -> impl Iterator<Item = &'a ComparedCase> {
@@ -131,6 +159,7 @@ pub fn compare_runs<'a>(
                 None => CaseChange::OnlyAfter,
             },
             changed: Vec::new(),
+            has_other_cause: false,
         };
         if let (Some(a), Some(b)) = (a, b) {
             let pair = &CasePair::new((before, a), (after, b));
@@ -150,14 +179,23 @@ pub fn compare_runs<'a>(
     }
     let compared = compared_counts(&comparable.tables, &comparable.counts, rule);
     for (at, change) in comparable.positions.into_iter().zip(compared.changes) {
-        cases[at].change = change;
+        let case = &mut cases[at];
+        case.change = change;
+        if let (CaseChange::StillFailing, Some(a), Some(b)) = (change, case.before, case.after) {
+            let pair = CasePair::new((before, a), (after, b));
+            case.has_other_cause = has_other_cause(&pair.attempts);
+        }
     }
-    RunComparison {
+    let found = RunComparison {
         metrics: metrics.compare(),
         cases,
         overall: compared.overall,
         rate_change: compared.rate_change,
         rule: *rule,
+    };
+    match found.is_of_failures_only(before, after) {
+        true => found.without_tests(),
+        false => found,
     }
 }
 

@@ -74,6 +74,9 @@ pub enum OutcomeTest {
     /// The exact test of rates within cases, for other numbers of attempts, and where some were not evaluated: the more attempts
     /// a case has, the rarer it is that all of them pass.
     Rates(f64),
+    /// There is no test: the compared cases were chosen by their outcome in one of the runs, as those that are run again because
+    /// they failed. Their rate rises by chance alone.
+    Selected,
 }
 
 impl OutcomeTest {
@@ -81,7 +84,7 @@ impl OutcomeTest {
     pub fn p(self) -> Option<f64> {
         match self {
             OutcomeTest::McNemar(p) | OutcomeTest::Rates(p) => Some(p),
-            OutcomeTest::Equal => None,
+            OutcomeTest::Equal | OutcomeTest::Selected => None,
         }
     }
 
@@ -90,6 +93,7 @@ impl OutcomeTest {
         match self {
             OutcomeTest::McNemar(_) => Some("mcnemar"),
             OutcomeTest::Rates(_) => Some("rates"),
+            OutcomeTest::Selected => Some("selected"),
             OutcomeTest::Equal => None,
         }
     }

@@ -36,6 +36,8 @@ pub enum ScoreTest {
     /// The test within cases, for other numbers of attempts: with these, differences of equal agents are not symmetric, as
     /// the Wilcoxon test assumes.
     WithinCases(f64),
+    /// There is no test: [`super::OutcomeTest::Selected`].
+    Selected,
 }
 
 impl ScoreTest {
@@ -43,7 +45,7 @@ impl ScoreTest {
     pub fn p(self) -> Option<f64> {
         match self {
             ScoreTest::Wilcoxon(p) | ScoreTest::WithinCases(p) => Some(p),
-            ScoreTest::Equal => None,
+            ScoreTest::Equal | ScoreTest::Selected => None,
         }
     }
 
@@ -52,6 +54,7 @@ impl ScoreTest {
         match self {
             ScoreTest::Wilcoxon(_) => Some("wilcoxon"),
             ScoreTest::WithinCases(_) => Some("within_cases"),
+            ScoreTest::Selected => Some("selected"),
             ScoreTest::Equal => None,
         }
     }

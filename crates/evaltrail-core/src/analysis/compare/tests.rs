@@ -670,3 +670,92 @@ fn run_with(cases: &[&[Status]]) -> RunState {
     }
     state
 }
+
+/// A run of cases of one set that each errored once, with these messages.
+fn run_with_errors(messages: &[&str]) -> RunState {
+    let ids: Vec<String> = (0..messages.len()).map(|at| at.to_string()).collect();
+    let cases: Vec<Case> = ids.iter().map(|id| ("s", &**id, &**id, &[][..])).collect();
+    let mut state = run(&cases, |_| {});
+    for (case, message) in messages.iter().enumerate() {
+        let attempt = Attempt {
+            status: Status::Errored,
+            error: Some(message.to_string()),
+            ..Attempt::blank(AttemptKey { case, attempt: 1 }, &ids[case])
+        };
+        let attempt = EndedAttempt::unrecorded(attempt);
+        state.apply(RunEvent::Finished(Arc::new(attempt)));
+    }
+    state
+}
+
+#[test]
+fn failure_for_another_reason_is_counted() {
+    let before = run_with_errors(&["valve 3 is stuck", "no water", "no water"]);
+    let after = run_with_errors(&["valve 7 is stuck", "no pump", "no water"]);
+    let found = compared(&before, &after);
+    let others: Vec<bool> = found
+        .cases
+        .iter()
+        .map(|case| case.has_other_cause)
+        .collect();
+    assert_eq!(others, [false, true, false], "numbers are no other cause");
+    assert_eq!(
+        found.heading_text(CaseChange::StillFailing),
+        "still failing, 1 for another reason"
+    );
+    assert_eq!(found.heading_text(CaseChange::Broke), "broke");
+}
+
+#[test]
+fn rerun_of_failures_alone_is_not_tested() {
+    let cases = |ids: &[(&'static str, &'static [bool])]| {
+        let cases: Vec<Case> = ids
+            .iter()
+            .map(|(id, passed)| ("s", *id, *id, *passed))
+            .collect();
+        run(&cases, |_| {})
+    };
+    const YES: &[bool] = &[true];
+    const NO: &[bool] = &[false];
+    let whole = cases(&[
+        ("a", YES),
+        ("b", NO),
+        ("c", NO),
+        ("d", NO),
+        ("e", NO),
+        ("f", NO),
+        ("g", NO),
+    ]);
+    let again = cases(&[
+        ("b", YES),
+        ("c", YES),
+        ("d", YES),
+        ("e", YES),
+        ("f", YES),
+        ("g", YES),
+    ]);
+    for (before, after) in [(&whole, &again), (&again, &whole)] {
+        let found = compared(before, after);
+        assert_eq!(found.overall.test, OutcomeTest::Selected);
+        assert_eq!(
+            (found.rate_change, found.metrics[0].test),
+            (None, ScoreTest::Selected)
+        );
+    }
+    let fixed = compared(&whole, &again);
+    assert_eq!(
+        fixed.cases_with(CaseChange::Fixed).count(),
+        6,
+        "each of them is fixed"
+    );
+    let all_failed = cases(&[
+        ("b", NO),
+        ("c", NO),
+        ("d", NO),
+        ("e", NO),
+        ("f", NO),
+        ("g", NO),
+    ]);
+    let found = compared(&all_failed, &again);
+    assert!(found.overall.test.p().is_some(), "nothing was left out");
+}

@@ -86,6 +86,10 @@ impl OverallChange {
         let words = match self.test {
             OutcomeTest::Rates(p) => return by_rates(&p_text(p, level)),
             OutcomeTest::Equal if self.is_by_rates() => return by_rates("no rate differs"),
+            OutcomeTest::Selected => {
+                "no test: only cases that failed in one of the runs are compared, and some of these pass by chance alone"
+                    .to_string()
+            }
             OutcomeTest::McNemar(p) => format!("McNemar {}", p_text(p, level)),
             OutcomeTest::Equal if self.is_repeated() => {
                 "the same cases passed in all attempts".to_string()
@@ -162,6 +166,17 @@ impl RunComparison {
         words
     }
 
+    /// "still failing", and how many of these cases fail for another reason now: the heading of a list of this many cases
+    /// after their number.
+    pub fn heading_text(&self, change: CaseChange) -> String {
+        let heading = change.heading();
+        let other = self.cases_with(change).filter(|case| case.has_other_cause);
+        match other.count() {
+            0 => heading.to_string(),
+            count => format!("{heading}, {count} for another reason"),
+        }
+    }
+
     /// The numbers of cases with a result in only one of the runs; `None` if every case has results in both.
     pub fn unpaired_text(&self) -> Option<String> {
         let counts = [
@@ -236,6 +251,7 @@ impl RunComparison {
     pub fn score_text(&self, test: ScoreTest) -> String {
         match test {
             ScoreTest::Equal => "no score differs".into(),
+            ScoreTest::Selected => "not tested".into(),
             ScoreTest::Wilcoxon(p) => p_text(p, self.rule.level),
             ScoreTest::WithinCases(p) => format!("within cases, {}", p_text(p, self.rule.level)),
         }

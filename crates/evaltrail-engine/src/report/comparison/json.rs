@@ -45,6 +45,7 @@ impl ComparedRuns<'_> {
                 .collect();
             let is_removed = case.before.is_some_and(|at| self.removed.contains(&at));
             json!({"fate": case.change.key(), "changed": changed, "removed": is_removed,
+                   "has_other_cause": case.has_other_cause,
                    "before": side(&self.before, case.before), "after": side(&self.after, case.after)})
         };
         let metrics = self.found.metrics.iter().map(|of| {
@@ -89,7 +90,7 @@ fn mcnemar_p(overall: &OverallChange) -> Option<f64> {
     match overall.test {
         OutcomeTest::McNemar(p) => Some(p),
         OutcomeTest::Equal => (!overall.is_by_rates()).then_some(1.0),
-        OutcomeTest::Rates(_) => None,
+        OutcomeTest::Rates(_) | OutcomeTest::Selected => None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The comparison for a pull request.
 
-use super::{CaseResultWords, ComparedRuns, changed_text, outcome_of, started_text};
+use super::{CaseResultWords, ComparedRuns, changed_text, outcome_of, reason_text, started_text};
 use crate::report::markdown_cell::{cell, code};
 use evaltrail_core::analysis::{ComparedCase, RunToCompare};
 use evaltrail_core::domain::{RunState, difference_text, statistic_text};
@@ -45,8 +45,7 @@ impl ComparedRuns<'_> {
         let sign =
             |outcome: Option<&CaseResultWords>| outcome.map_or("—".into(), |of| of.sign.clone());
         let (first, second) = (sign(before.as_ref()), sign(after.as_ref()));
-        let reason = after.or(before).map(|of| of.reason).unwrap_or_default();
-        let reason = changed_text(case) + &reason;
+        let reason = changed_text(case) + &reason_text(case, before, after);
         format!(
             "| {first} | {second} | {} | {} |\n",
             cell(&self.name_with_former(case)),

@@ -35,7 +35,7 @@ pub struct ComparedRuns<'a> {
 
 /// The cases of one change, as a report lists them.
 struct ChangeList<'a> {
-    title: &'static str,
+    title: String,
     status: Status,
     cases: Vec<&'a ComparedCase>,
     /// Maximum number of cases that are listed.
@@ -64,7 +64,7 @@ impl ComparedRuns<'_> {
         let is_removed =
             |case: &&ComparedCase| case.before.is_some_and(|at| self.removed.contains(&at));
         let removed = ChangeList {
-            title: "removed, passed in the first run",
+            title: "removed, passed in the first run".into(),
             status: Status::NotEvaluated,
             cases: self
                 .found
@@ -83,10 +83,12 @@ impl ComparedRuns<'_> {
                 .found
                 .cases_with(change)
                 .filter(|case| change != CaseChange::OnlyBefore || !is_removed(case));
+            let mut cases: Vec<&ComparedCase> = cases.collect();
+            cases.sort_by_key(|case| !case.has_other_cause);
             ChangeList {
-                title: change.heading(),
+                title: self.found.heading_text(change),
                 status,
-                cases: cases.collect(),
+                cases,
                 shown,
             }
         };
@@ -212,6 +214,20 @@ impl ComparedRuns<'_> {
             .flatten()
             .collect::<Vec<_>>()
             .join("; ")
+    }
+}
+
+/// Why a case does not pass; of one that still fails for another reason, also why it did not before.
+fn reason_text(
+    case: &ComparedCase,
+    before: Option<CaseResultWords>,
+    after: Option<CaseResultWords>,
+) -> String {
+    match (before, after) {
+        (Some(before), Some(after)) if case.has_other_cause => {
+            format!("{}; was: {}", after.reason, before.reason)
+        }
+        (before, after) => after.or(before).map(|of| of.reason).unwrap_or_default(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The comparison for a terminal or a log.
 
-use super::{CaseResultWords, ComparedRuns, changed_text, outcome_of, started_text};
+use super::{CaseResultWords, ComparedRuns, changed_text, outcome_of, reason_text, started_text};
 use crate::report::Paint;
 use evaltrail_core::analysis::{ComparedCase, RunToCompare};
 use evaltrail_core::domain::{RunState, Status, clean_line, difference_text, statistic_text};
@@ -60,16 +60,10 @@ impl ComparedRuns<'_> {
                 .map_or("·".into(), |of| paint.status(of.status, &of.sign))
         };
         let name = self.name_with_former(case);
-        let reason = after
-            .as_ref()
-            .or(before.as_ref())
-            .map(|of| of.reason.clone())
-            .unwrap_or_default();
-        let changed = changed_text(case);
+        let (first, second) = (sign(&before), sign(&after));
+        let (changed, reason) = (changed_text(case), reason_text(case, before, after));
         format!(
-            "{} → {} {name}  {changed}{}",
-            sign(&before),
-            sign(&after),
+            "{first} → {second} {name}  {changed}{}",
             paint.faint(&reason)
         )
         .trim_end()

@@ -7,17 +7,30 @@ fn names_of_tests_and_conditions() {
     let keys = [
         OutcomeTest::McNemar(0.5),
         OutcomeTest::Rates(0.5),
+        OutcomeTest::Selected,
         OutcomeTest::Equal,
     ]
     .map(OutcomeTest::key);
-    assert_eq!(keys, [Some("mcnemar"), Some("rates"), None]);
+    assert_eq!(
+        keys,
+        [Some("mcnemar"), Some("rates"), Some("selected"), None]
+    );
     let keys = [
         ScoreTest::Wilcoxon(0.5),
         ScoreTest::WithinCases(0.5),
+        ScoreTest::Selected,
         ScoreTest::Equal,
     ]
     .map(ScoreTest::key);
-    assert_eq!(keys, [Some("wilcoxon"), Some("within_cases"), None]);
+    assert_eq!(
+        keys,
+        [
+            Some("wilcoxon"),
+            Some("within_cases"),
+            Some("selected"),
+            None
+        ]
+    );
     use ChangedCondition::{Agent, Criteria, File, Judge, Name, Tools, Variant};
     let labels = [Criteria, Agent, Tools, Judge, Variant, Name, File].map(ChangedCondition::label);
     assert_eq!(
@@ -108,6 +121,7 @@ fn other_conditions_of_a_case_as_text() {
             after: Some(0),
             change: CaseChange::Broke,
             changed: changed.to_vec(),
+            has_other_cause: false,
         };
         case.other_conditions_text()
     };
