@@ -224,7 +224,7 @@ fn cause_line(
             "  {} of {} runs, since run {}",
             trend.seen.len(),
             trends.runs.len(),
-            trends.runs[trend.since].short_id()
+            trends.runs[trend.since].short_name()
         ),
         _ => String::new(),
     };
@@ -302,7 +302,7 @@ fn run_text(run: &RunSummary) -> String {
     });
     format!(
         "run {} ({}{})",
-        run.short_id(),
+        run.short_name(),
         started_text(&run.started),
         commit.unwrap_or_default()
     )

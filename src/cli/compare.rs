@@ -7,9 +7,9 @@ use super::arg_values::{comparison_report_help, parse_comparison_report};
 use super::args::FailOn;
 use super::args::RuleArgs;
 use super::args::{ColorWhen, ReportTo};
-use super::exit_code::{is_counted_change, no_baseline};
+use super::exit_code::{counted_changes, no_baseline};
 use super::find_run::{find_run, predecessor_id};
-use super::output::{paint, print_json, print_line};
+use super::output::{paint, print_json, print_line, print_note};
 use super::subcommand::CliCommand;
 use anyhow::{Context, bail};
 use clap::Args;
@@ -101,11 +101,11 @@ pub(super) fn compare(args: CompareArgs) -> anyhow::Result<Exit> {
         write_report(&compared, to)?;
     }
     let broke = found.lost(before, after).count();
-    let is_failure = is_counted_change(&args.fail_on, broke, found.fall().is_some(), removed.len());
-    Ok(if is_failure {
-        Exit::Failures
-    } else {
-        Exit::Success
+    let changes = counted_changes(&args.fail_on, broke, found.fall().is_some(), removed.len());
+    changes.iter().for_each(|words| print_note(words));
+    Ok(match changes.is_empty() {
+        true => Exit::Success,
+        false => Exit::Failures,
     })
 }
 

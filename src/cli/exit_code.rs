@@ -3,7 +3,8 @@
 use super::Exit;
 use super::args::{CaseArgs, FailOn, RunFailOn};
 use super::output::print_note;
-use evaltrail_core::domain::{Gate, RunState};
+use clap::ValueEnum;
+use evaltrail_core::domain::{Gate, RunState, counted};
 use evaltrail_engine::store::{BASELINE_FILE, Baseline, read_baseline};
 use evaltrail_engine::workspace::Workspace;
 
@@ -67,16 +68,37 @@ pub(super) fn no_baseline() -> String {
     )
 }
 
-/// Whether something changed since the baseline that `--fail-on` names. `broke`: a case broke, or the rate of all cases fell
-/// significantly.
-pub(super) fn is_counted_change(
+/// What changed since the earlier run that `--fail-on` names, each in words; nothing if the run is successful. `broke` and
+/// `removed` are numbers of cases; `fell`: the rate of all cases fell significantly.
+pub(super) fn counted_changes(
     fail_on: &[FailOn],
     broke: usize,
     fell: bool,
     removed: usize,
-) -> bool {
-    let counts = |what: FailOn| fail_on.contains(&what);
-    (counts(FailOn::Broke) && (broke > 0 || fell)) || (counts(FailOn::Removed) && removed > 0)
+) -> Vec<String> {
+    let name = |what: FailOn| {
+        what.to_possible_value()
+            .map(|value| value.get_name().to_string())
+    };
+    let found = [
+        (
+            FailOn::Broke,
+            broke > 0,
+            format!("{} broke", counted(broke, "case")),
+        ),
+        (FailOn::Broke, fell, "the pass rate fell".to_string()),
+        (
+            FailOn::Removed,
+            removed > 0,
+            format!("{} removed", counted(removed, "case")),
+        ),
+    ];
+    let counts = found
+        .into_iter()
+        .filter(|(what, has_changed, _)| *has_changed && fail_on.contains(what));
+    counts
+        .filter_map(|(what, _, words)| Some(format!("--fail-on {}: {words}", name(what)?)))
+        .collect()
 }
 
 /// Those of the metrics of `--metric` that attempts were scored with, and that have a value in no case. None in a shard: the cases

@@ -2,7 +2,7 @@
 
 use super::args::{CaseArgs, FailOn, RunArgs, RunFailOn, ScoreArgs};
 use super::exit_code::{
-    AllowedFailures, baseline, exit_of, failures_by_gate, is_counted_change, metrics_without_value,
+    AllowedFailures, baseline, counted_changes, exit_of, failures_by_gate, metrics_without_value,
 };
 use super::find_run::find_run;
 use super::live_run::{RunOutput, run_to_completion};
@@ -273,17 +273,19 @@ fn run_prepared(
     Ok(ended)
 }
 
-/// Whether something changed that `--fail-on` names. `has_new_cause`: there is a new cause of failures, or one that came back.
-fn has_counted_change(
+/// What changed that `--fail-on` names, in words. `has_new_cause`: there is a new cause of failures, or one that came back.
+fn changes_that_fail(
     fail_on: &[RunFailOn],
     change: Option<&BaselineChange>,
     has_new_cause: bool,
-) -> bool {
+) -> Vec<String> {
     let differences: Vec<FailOn> = fail_on.iter().filter_map(|one| one.difference()).collect();
-    let is_changed = |change: &BaselineChange| {
-        is_counted_change(&differences, change.broke, change.fell, change.removed)
-    };
-    change.is_some_and(is_changed) || (has_new_cause && fail_on.contains(&RunFailOn::NewCause))
+    let since_baseline = change
+        .map(|change| counted_changes(&differences, change.broke, change.fell, change.removed));
+    let is_named = has_new_cause && fail_on.contains(&RunFailOn::NewCause);
+    let cause = is_named
+        .then(|| "--fail-on new-cause: failures have a cause that is new or came back".to_string());
+    since_baseline.into_iter().flatten().chain(cause).collect()
 }
 
 /// Errors: `--repeat until=…` together with an option that it excludes.
@@ -318,10 +320,11 @@ fn conclude(
     if let Some(words) = runner::remove_old(workspace) {
         print_note(&words);
     }
+    let changes = changes_that_fail(&cases.fail_on, change.as_ref(), has_new_cause);
+    changes.iter().for_each(|words| print_note(words));
     let tolerated = AllowedFailures {
         failures: cases.max_failures,
-        changed: (!cases.fail_on.is_empty())
-            .then(|| has_counted_change(&cases.fail_on, change.as_ref(), has_new_cause)),
+        changed: (!cases.fail_on.is_empty()).then_some(!changes.is_empty()),
     };
     if let Some(allowed) = cases.max_failures {
         let failed = failures_by_gate(state);
