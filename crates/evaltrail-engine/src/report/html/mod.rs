@@ -20,8 +20,8 @@ use charts::{attempts_of_cases, distribution};
 use escape::text;
 use evaltrail_core::analysis::repeated_passes;
 use evaltrail_core::domain::{
-    Criterion, EndedAttempt, RunState, Status, score_text, seconds_text, statistic_text,
-    worst_attempt,
+    Criterion, EndedAttempt, RunPlan, RunState, Status, counted, score_text, seconds_text,
+    statistic_text, worst_attempt,
 };
 use evaltrail_core::formats::HTML_TITLE;
 use evaltrail_core::metrics::aggregates;
@@ -72,6 +72,7 @@ fn write_html_report(
     groups(state, earlier.causes, &mut out);
     out.push_str("<h2>Metrics</h2>\n");
     metrics(state, &mut out);
+    differing_criteria(&state.plan, &mut out);
     if let Some(trends) = earlier.trends {
         trends_over_runs(trends, &mut out);
     }
@@ -122,10 +123,15 @@ fn headline(state: &RunState, out: &mut String) {
             status.label()
         );
     }
-    out.push_str("</p>\n");
+    let cases = counted(state.plan.cases.len(), "case");
+    let of = match state.plan.options.repeat {
+        1 => cases,
+        _ => format!("{} of {cases}", counted(state.totals.ended(), "attempt")),
+    };
+    let _ = writeln!(out, "<span>of {of}</span></p>");
 }
 
-/// What was run: agent, run, time, commit and criteria.
+/// What was run: agent, run, time, commit and, if it is the same for all sets, the criteria.
 fn facts(state: &RunState, out: &mut String) {
     let plan = &state.plan;
     let started = plan.started.get(..19).unwrap_or(&plan.started);
@@ -143,30 +149,56 @@ fn facts(state: &RunState, out: &mut String) {
     if plan.options.repeat > 1 {
         facts.push(("attempts of each case", plan.options.repeat.to_string()));
     }
-    let criteria: Vec<String> = plan
-        .sets
-        .iter()
-        .map(|set| criteria(&set.criteria))
-        .collect();
-    match criteria.split_first() {
-        Some((first, rest)) if rest.iter().all(|other| other == first) => {
-            facts.push(("criteria", first.clone()));
-        }
-        _ => {
-            for (set, criteria) in plan.sets.iter().zip(&criteria) {
-                facts.push(("criteria", format!("{}: {criteria}", set.file)));
-            }
-        }
+    if let [(criteria, _)] = &criteria_of_sets(plan)[..] {
+        facts.push(("criteria", criteria.clone()));
     }
     out.push_str("<table class=\"facts\">\n");
     for (name, value) in facts {
         let _ = writeln!(out, "<tr><th>{name}<td>{}</tr>", text(&value));
     }
+    if let distinct @ 2.. = criteria_of_sets(plan).len() {
+        let _ = writeln!(
+            out,
+            "<tr><th>criteria<td><a href=\"#criteria\">{distinct} different ones</a></tr>"
+        );
+    }
+    out.push_str("</table>\n");
+}
+
+/// The different criteria, each with the files of its sets, in the order of the sets.
+fn criteria_of_sets(plan: &RunPlan) -> Vec<(String, Vec<&str>)> {
+    let mut distinct: Vec<(String, Vec<&str>)> = Vec::new();
+    for set in &plan.sets {
+        let criteria = criteria_text(&set.criteria);
+        match distinct.iter_mut().find(|(known, _)| *known == criteria) {
+            Some((_, files)) => files.push(&set.file),
+            None => distinct.push((criteria, vec![&set.file])),
+        }
+    }
+    distinct
+}
+
+/// The criteria of each set, if they differ.
+fn differing_criteria(plan: &RunPlan, out: &mut String) {
+    let distinct = criteria_of_sets(plan);
+    if distinct.len() < 2 {
+        return;
+    }
+    out.push_str("<h2 id=\"criteria\">Criteria</h2>\n<table class=\"wide\">\n");
+    for (criteria, files) in distinct {
+        let files: Vec<String> = files.into_iter().map(text).collect();
+        let _ = writeln!(
+            out,
+            "<tr><td>{}<td>{}</tr>",
+            text(&criteria),
+            files.join("<br>")
+        );
+    }
     out.push_str("</table>\n");
 }
 
 /// The criteria that decide, with their thresholds.
-fn criteria(criteria: &[Criterion]) -> String {
+fn criteria_text(criteria: &[Criterion]) -> String {
     let one = |criterion: &Criterion| {
         let threshold = criterion.threshold?;
         Some(format!("{} {}", criterion.metric, score_text(threshold)))
