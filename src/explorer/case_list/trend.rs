@@ -138,7 +138,7 @@ fn named(model: &Model, run: &RunSummary) -> String {
         .unwrap_or_default();
     format!(
         "run {} ({}{commit})",
-        run.short_id(),
+        run.short_name(),
         model.started_text(&run.started)
     )
 }

@@ -86,7 +86,7 @@ pub static COLUMNS: Command = Command {
         name: "columns",
         default_keys: &["#"],
     },
-    help: "choose the columns of the list, and the column that orders it",
+    help: "choose the columns of the list, or sort it by one of them",
     access: Access::Reads,
     run: dialogs::columns::open,
     ..BASE
@@ -97,7 +97,7 @@ pub static SORT: Command = Command {
         name: "order",
         default_keys: &["o"],
     },
-    help: "order the list: as in the file, failing first, by cause, slowest first, most disputed first",
+    help: "sort the list: as in the file, failing first, by cause, slowest first, most disputed first",
     access: Access::Reads,
     run: browse::sort,
     ..BASE

@@ -53,7 +53,7 @@ impl Dialog for ColumnPicker {
         buffer: &mut Buffer,
     ) -> Option<Position> {
         let height = Column::ALL.len() as u16 + 2;
-        let title = "columns   space show, enter order, esc close";
+        let title = "columns   space show, enter sort, esc close";
         let inner = over(areas.body, WIDTH, height, title, theme, buffer);
         for (at, column) in Column::ALL
             .into_iter()

@@ -13,7 +13,8 @@ use ratatui::style::Style;
 use std::sync::Arc;
 use unicode_width::UnicodeWidthStr;
 
-/// Draws the id of the case, its status, the turn if it was run alone, and the run that the result is from.
+/// Draws the id of the case, its status, the turn if it was run alone, and where there is room the run that the result is from,
+/// and its set.
 pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let Some(case) = model.open_case() else {
         return;
@@ -53,9 +54,20 @@ pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
         ) + 2;
     }
     let (words, role) = run_text(model, case.at);
-    let left = end.saturating_sub(x);
-    if words.width() <= usize::from(left) {
-        put(buffer, x, area.y, left, &words, theme.style(role));
+    let set = set_text(model, case.at);
+    for (words, role) in [(words, role), (set, Role::Faint)] {
+        let left = end.saturating_sub(x);
+        if !words.is_empty() && words.width() <= usize::from(left) {
+            x += put(buffer, x, area.y, left, &words, theme.style(role)) + 2;
+        }
+    }
+}
+
+/// The set of a case; empty if there is only one.
+fn set_text(model: &Model, case: CaseRef) -> String {
+    match &model.view.sets[..] {
+        [_] => String::new(),
+        sets => format!("set {}", sets[case.set].label),
     }
 }
 

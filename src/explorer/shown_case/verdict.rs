@@ -244,18 +244,7 @@ fn case_notes(model: &Model, attempt: &AttemptSummary, width: usize, lines: &mut
         .and_then(|case| model.view.outcomes.get(case))
         .is_some_and(|o| o.is_edited())
         && attempt.turn.is_none();
-    if edited {
-        let (run, judge) = (RUN.key(), JUDGE_AGAIN.key());
-        let words = format!(
-            "edited since this run, and compared with the case as it is now  ({run} run, {judge} score again)"
-        );
-        lines.extend(notes(&words, width));
-    }
-    if let Some(file) = edited_criteria(model) {
-        let (run, judge) = (RUN.key(), JUDGE_AGAIN.key());
-        let words = format!(
-            "{file} was edited since this run; this is the result with the earlier criteria  ({judge} scores it with the new ones, {run} runs the case)"
-        );
+    if let Some(words) = edited_text(edited, edited_criteria(model)) {
         lines.extend(notes(&words, width));
     }
     let decided = visible_case(model)
@@ -281,6 +270,27 @@ fn case_notes(model: &Model, attempt: &AttemptSummary, width: usize, lines: &mut
         let words = format!("expected is the variant {name:?}, which matches");
         lines.extend(notes(&clean_line(&words), width));
     }
+}
+
+/// What was edited since the run, the case or the file with its criteria, and what the result is then.
+fn edited_text(is_case_edited: bool, criteria: Option<String>) -> Option<String> {
+    let (run, judge) = (RUN.key(), JUDGE_AGAIN.key());
+    let keys = format!("({judge} score it again, {run} run the case)");
+    let text = match (is_case_edited, criteria) {
+        (false, None) => return None,
+        (true, None) => {
+            "edited since this run, and compared with the case as it is now".to_string()
+        }
+        (false, Some(file)) => {
+            format!(
+                "{file} was edited since this run; this is the result with the earlier criteria"
+            )
+        }
+        (true, Some(file)) => format!(
+            "the case and {file} were edited since this run: compared with the case as it is now, scored with the earlier criteria"
+        ),
+    };
+    Some(format!("{text}  {keys}"))
 }
 
 /// A wrapped note.

@@ -142,7 +142,7 @@ fn compared_run(
         .labels
         .get(&run.run_id)
         .and_then(|label| label.name.clone());
-    let name = name.unwrap_or_else(|| run.short_id());
+    let name = name.unwrap_or_else(|| run.short_name());
     Ok(ComparedRun {
         state: load_past_run(&context.workspace, history, run)?.state,
         name,

@@ -169,16 +169,15 @@ impl RunSummary {
         }
     }
 
-    /// The id, shortened for a column: its beginning, or the end of that of a result of ADK, which begins with the names of
-    /// the application and the set.
-    pub fn short_id(&self) -> String {
-        const SHOWN: usize = 12;
-        let length = self.run_id.chars().count();
+    /// A name for a column: the beginning of the id; for a result of ADK, whose id begins with the name of the application, the
+    /// set without its folders.
+    pub fn short_name(&self) -> String {
         match &self.source {
-            RunSource::Adk { .. } if length > SHOWN => std::iter::once('…')
-                .chain(self.run_id.chars().skip(length + 1 - SHOWN))
-                .collect(),
-            _ => self.run_id.chars().take(SHOWN).collect(),
+            RunSource::Adk { set_id, .. } => {
+                let is_end = |part: &&str| !part.is_empty();
+                set_id.rsplit('/').find(is_end).unwrap_or(set_id).into()
+            }
+            RunSource::Evaltrail { .. } => self.run_id.chars().take(12).collect(),
         }
     }
 

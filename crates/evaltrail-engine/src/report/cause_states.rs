@@ -52,7 +52,7 @@ impl<'a> CauseStates<'a> {
         self.0
             .runs
             .get(run)
-            .map(|run| format!("run {}", RunSummary::short_id(run)))
+            .map(|run| format!("run {}", RunSummary::short_name(run)))
     }
 }
 

@@ -4,14 +4,17 @@ use crate::explorer::screens::comparison::columns::{
     GAP, fits_side_by_side, side_names, side_width,
 };
 use crate::explorer::screens::comparison::state::{CaseColumns, ColumnLine, ComparisonScreen};
+use crate::explorer::shared::compared_pair::ComparedPair;
 use crate::explorer::shared::layout::{Layout, inside};
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_spans};
 use crate::explorer::widgets::{panel, scrollbar};
-use evaltrail_core::domain::Status;
+use evaltrail_core::analysis::ComparedCase;
+use evaltrail_core::domain::{Status, clean_line};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
+use unicode_width::UnicodeWidthStr;
 
 /// The area of the lines: inside the border, with a column free on each side, below the names of the sides.
 pub(super) fn lines_area(main: Rect) -> Rect {
@@ -24,7 +27,7 @@ pub(super) fn lines_area(main: Rect) -> Rect {
     }
 }
 
-/// The id of the case and its outcome in both runs.
+/// The id of the case, its outcome in both runs and, where there is room, its set.
 pub(super) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let Some(screen) = model.screen::<ComparisonScreen>() else {
         return;
@@ -66,6 +69,25 @@ pub(super) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
             &words,
             style,
         );
+    }
+    let set = set_text(&screen.pair, compared);
+    let room = area.right().saturating_sub(x + 2);
+    if set.width() <= usize::from(room) {
+        put(buffer, x + 2, area.y, room, &set, theme.style(Role::Faint));
+    }
+}
+
+/// The set of a case; empty if the run has only one.
+fn set_text(pair: &ComparedPair, case: &ComparedCase) -> String {
+    let (run, at) = match (case.after, case.before) {
+        (Some(at), _) => (&pair.after, at),
+        (None, Some(at)) => (&pair.before, at),
+        (None, None) => return String::new(),
+    };
+    let plan = &run.state.plan;
+    match plan.sets.len() {
+        1 => String::new(),
+        _ => format!("set {}", clean_line(&plan.case_location(at))),
     }
 }
 

@@ -11,5 +11,5 @@ pub(super) const PINNED: &str = "◇";
 /// Name, or the short id.
 pub(super) fn name_of(runs: &RunsState, run: &RunSummary) -> String {
     let name = runs.name_of(run).map(str::to_string);
-    name.unwrap_or_else(|| run.short_id())
+    name.unwrap_or_else(|| run.short_name())
 }

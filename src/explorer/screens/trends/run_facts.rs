@@ -33,7 +33,7 @@ pub(super) fn facts_of(
         let [low, high] = [low, high].map(|bound| bound * 100.0);
         format!(", 95 % interval {low:.0}–{high:.0} %")
     });
-    let id = run.short_id();
+    let id = run.short_name();
     let of = if series.metric.is_none() {
         " of"
     } else {

@@ -48,6 +48,13 @@ pub(super) fn sparkline(series: &Series, width: usize) -> String {
     signs[signs.len().saturating_sub(width)..].iter().collect()
 }
 
+/// The lowest and the highest value of the sparkline, if they are not 0 and 1.
+pub(super) fn scale_text(series: &Series) -> Option<String> {
+    let (low, high) = line_scale(series);
+    ((low, high) != (0.0, 1.0))
+        .then(|| format!("{} to {}", series.describe(low), series.describe(high)))
+}
+
 /// The lowest and the highest value of the sparkline: 0 and 1 if all values are between, as for a case.
 fn line_scale(series: &Series) -> (f64, f64) {
     let (lowest, highest) = series.range();

@@ -1,7 +1,7 @@
 //! Drawing of the screen of trends: a row for each set and metric, and below it the chart of the row under the cursor.
 
 use super::chart;
-use super::series_text::{change, has_other_criteria, sparkline};
+use super::series_text::{change, has_other_criteria, scale_text, sparkline};
 use super::state::TrendsScreen;
 use crate::explorer::shared::layout::{Layout, case_rows};
 use crate::explorer::shared::model::Model;
@@ -170,6 +170,8 @@ fn list(trends: &TrendsScreen, rows: Rect, theme: &Theme, buffer: &mut Buffer) {
         };
         x += width;
     }
+    let heading = "values, 0 to 1";
+    put(buffer, x + 2, y, columns.line, heading, faint);
     for (row, series) in trends
         .series
         .iter()
@@ -254,5 +256,10 @@ fn series_row(
     }
     let line = sparkline(series, usize::from(columns.line));
     let accent = theme.within(style, theme.style(Role::Accent));
-    put(buffer, x + 2, y, columns.line, &line, accent);
+    let used = put(buffer, x + 2, y, columns.line, &line, accent);
+    if let Some(text) = scale_text(series) {
+        let room = columns.line.saturating_sub(used + 1);
+        let faint = theme.within(style, theme.style(Role::Faint));
+        put(buffer, x + 3 + used, y, room, &text, faint);
+    }
 }
