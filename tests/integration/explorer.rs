@@ -148,6 +148,7 @@ fn ended(case: usize, status: Status) -> RunEvent {
         user_id: String::new(),
         tries: 1,
         tool_use: None,
+        setup: None,
         user_spent: None,
         turn: None,
     })

@@ -262,6 +262,7 @@ fn attempt(model: &Model, plan: &RunPlan, case: usize) -> Attempt {
         user_id: "u".into(),
         tries: 1,
         tool_use: None,
+        setup: None,
         user_spent: None,
         turn: None,
     }
@@ -926,6 +927,7 @@ fn hostile() -> (Model, String) {
         user_id: bad.clone(),
         tries: 1,
         tool_use: None,
+        setup: None,
         user_spent: None,
         turn: None,
     };

@@ -18,8 +18,8 @@ const AGENT: Agent = Agent {
 };
 
 impl Agent {
-    /// A recording of one case.
-    fn recording(self) -> Value {
+    /// A recording of a case.
+    fn recording(self, id: &str) -> Value {
         let properties = json!({"when": {"type": "string"}, "party": {"type": "integer"}});
         let schema = json!({"type": "object", "properties": properties, "required": self.required});
         let tool = json!({"name": "book_table", "description": "Books.", "parameters": schema});
@@ -33,25 +33,35 @@ impl Agent {
         if !self.model.is_empty() {
             event["modelVersion"] = self.model.into();
         }
-        json!({"eval_id": "a", "turns": [{"prompt": "a", "events": [event], "error": null}]})
+        json!({"eval_id": id, "turns": [{"prompt": "a", "events": [event], "error": null}]})
     }
 }
 
 fn workspace() -> TestWorkspace {
-    let set = json!({"eval_set_id": "s", "eval_cases": [{"eval_id": "a", "conversation": [{
-        "user_content": {"role": "user", "parts": [{"text": "a"}]},
-        "final_response": {"role": "model", "parts": [{"text": "ok"}]},
-        "intermediate_data": {"tool_uses": []},
-    }]}]});
+    workspace_of(&["a"])
+}
+
+/// A workspace with these cases.
+fn workspace_of(ids: &[&str]) -> TestWorkspace {
+    let case = |id: &&str| {
+        json!({"eval_id": id, "conversation": [{
+            "user_content": {"role": "user", "parts": [{"text": "a"}]},
+            "final_response": {"role": "model", "parts": [{"text": "ok"}]},
+            "intermediate_data": {"tool_uses": []},
+        }]})
+    };
+    let cases: Vec<Value> = ids.iter().map(case).collect();
+    let set = json!({"eval_set_id": "s", "eval_cases": cases});
     TestWorkspace::new(&[
         ("s.evalset.json", set.to_string()),
         ("evaltrail.toml", String::new()),
     ])
 }
 
-/// Runs the case against a recorded agent.
+/// Runs the cases against a recorded agent.
 fn run(workspace: &TestWorkspace, agent: Agent) {
-    let recording = format!("{}\n", agent.recording());
+    let recordings = ["a", "b"].map(|id| format!("{}\n", agent.recording(id)));
+    let recording = recordings.concat();
     std::fs::write(workspace.path().join("agent.recording"), recording).unwrap();
     let args = [
         "run",
@@ -77,6 +87,46 @@ fn compared(workspace: &TestWorkspace) -> Vec<String> {
         .filter(is_about_agent)
         .map(str::to_string)
         .collect()
+}
+
+/// Whether each attempt of the latest run has the agent's instruction in its record.
+fn recorded_instructions(workspace: &TestWorkspace) -> Vec<bool> {
+    let mut command = evaltrail(&workspace.path().join("home"));
+    let args = ["runs", "--json"];
+    let listed = text(&output(command.current_dir(workspace.path()).args(args)));
+    let runs: Value = serde_json::from_str(&listed).unwrap();
+    let id = runs["runs"][0]["run_id"].as_str().unwrap();
+    let journal = workspace
+        .path()
+        .join(format!(".evaltrail/runs/{id}/journal.jsonl"));
+    let records = std::fs::read_to_string(journal).unwrap();
+    let is_attempt = |line: &&str| line.contains("\"eval_id\"");
+    let attempts = records.lines().filter(is_attempt);
+    attempts.map(|line| line.contains("Book tables.")).collect()
+}
+
+#[test]
+fn instructions_are_recorded_once_for_a_set() {
+    let workspace = workspace_of(&["a", "b"]);
+    run(&workspace, AGENT);
+    let mut recorded = recorded_instructions(&workspace);
+    recorded.sort_unstable();
+    assert_eq!(recorded, [false, true]);
+    let model = "m-002";
+    let required = &["when", "party"];
+    run(
+        &workspace,
+        Agent {
+            model,
+            required,
+            ..AGENT
+        },
+    );
+    let changed = [
+        "changed: the model m-001 → m-002 in 2 of 2 attempts",
+        "changed: the declaration of book_table: party became required",
+    ];
+    assert_eq!(compared(&workspace), changed);
 }
 
 #[test]

@@ -115,6 +115,8 @@ fn serve(stream: TcpStream, seen: &Mutex<Seen>, dialect: Dialect) {
     let parts: Vec<&str> = request.path.trim_matches('/').split('/').collect();
     match (request.method.as_str(), parts.as_slice()) {
         ("GET", ["list-apps"]) => answer(&stream, "200 OK", "[\"app\"]"),
+        // It describes nothing, as servers in other languages than Python.
+        ("GET", ["apps", "app", "app-info"]) => answer(&stream, "404 Not Found", "{}"),
         ("POST", ["apps", "app", "users", _, "sessions"]) if dialect == Dialect::Go => {
             answer(
                 &stream,

@@ -1,6 +1,8 @@
 //! An attempt: one execution of a case in a run.
 
-use super::{Invocation, JudgeUsage, MetricResult, Rubric, Status, ToolUse, Variant};
+use super::{
+    Invocation, JudgeUsage, MetricResult, ReportedSetup, Rubric, Status, ToolUse, Variant,
+};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -77,6 +79,9 @@ pub struct Attempt {
     /// How the calls of tools were answered, if evaltrail saw them before the tools did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_use: Option<ToolUse>,
+    /// What the agent reported of itself; `None` if it reported nothing, and in the journals of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup: Option<Arc<ReportedSetup>>,
     /// The cost of the simulated user's messages; `None` if there is no such user, or no response was needed for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_spent: Option<JudgeUsage>,
@@ -109,6 +114,7 @@ impl Attempt {
             tries: 1,
             turn: None,
             tool_use: None,
+            setup: None,
             user_spent: None,
         }
     }

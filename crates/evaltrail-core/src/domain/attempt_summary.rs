@@ -7,6 +7,7 @@ use super::{
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// The name of the metric that allowed variants of a trajectory decide. A criterion may add a label after a colon.
 pub const ALLOWED_TRAJECTORY: &str = "allowed_trajectory";
@@ -69,7 +70,7 @@ pub struct AttemptSummary {
     /// Why no criterion decided the attempt; empty if one did, and for an attempt that errored.
     pub undecided: String,
     /// What the agent reported of itself; `None` if it reported nothing.
-    pub setup: Option<Box<ReportedSetup>>,
+    pub setup: Option<Arc<ReportedSetup>>,
 }
 
 /// The data of a score that lists, counts, filters and tables need.
@@ -389,7 +390,10 @@ impl Attempt {
                 .collect(),
             tools: self.tool_use.as_ref().map(ToolUse::counts),
             undecided: undecided(self),
-            setup: ReportedSetup::new(&self.actual),
+            setup: self
+                .setup
+                .clone()
+                .or_else(|| ReportedSetup::new(&self.actual)),
         }
     }
 }

@@ -4,6 +4,7 @@ use super::{DetailsSource, Invocation};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Maximum number of models, agents and tools of an attempt that are noted: an agent may report any number.
@@ -20,6 +21,7 @@ pub struct ReportedSetup {
     /// A hash of the system instruction of each agent.
     pub instructions: BTreeMap<Box<str>, u64>,
     /// A hash of the declaration of each tool of each agent.
+    #[serde(with = "entries")]
     pub tools: BTreeMap<(Box<str>, Box<str>), u64>,
     /// Who reported instructions and tools. What different sources report is not comparable.
     pub source: DetailsSource,
@@ -28,7 +30,7 @@ pub struct ReportedSetup {
 impl ReportedSetup {
     /// The setup that the turns of an attempt report; `None` if they report nothing of it. Instructions and tools are those of the first
     /// turn of each agent, because later ones may contain the state of the conversation.
-    pub fn new(turns: &[Invocation]) -> Option<Box<ReportedSetup>> {
+    pub fn new(turns: &[Invocation]) -> Option<Arc<ReportedSetup>> {
         let mut setup = ReportedSetup::default();
         let mut source = None;
         for turn in turns {
@@ -48,7 +50,7 @@ impl ReportedSetup {
         setup.source = source.unwrap_or_default();
         let is_empty =
             setup.models.is_empty() && setup.instructions.is_empty() && setup.tools.is_empty();
-        (!is_empty).then(|| Box::new(setup))
+        (!is_empty).then(|| Arc::new(setup))
     }
 
     /// Adds what an agent reports of itself in ADK's `app_details`.
@@ -68,6 +70,31 @@ impl ReportedSetup {
                     .or_insert_with(|| hash_value(declaration));
             }
         }
+    }
+}
+
+/// A map as a list of its entries: its keys are no texts, which JSON demands.
+mod entries {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::collections::BTreeMap;
+
+    pub(super) fn serialize<K: Serialize, V: Serialize, S: Serializer>(
+        map: &BTreeMap<K, V>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(map)
+    }
+
+    pub(super) fn deserialize<
+        'de,
+        K: Deserialize<'de> + Ord,
+        V: Deserialize<'de>,
+        D: Deserializer<'de>,
+    >(
+        deserializer: D,
+    ) -> Result<BTreeMap<K, V>, D::Error> {
+        let entries: Vec<(K, V)> = Deserialize::deserialize(deserializer)?;
+        Ok(entries.into_iter().collect())
     }
 }
 

@@ -267,6 +267,7 @@ mod tests {
             user_id: String::new(),
             tries: 1,
             tool_use: None,
+            setup: None,
             user_spent: None,
             turn: None,
         };

@@ -317,6 +317,7 @@ impl<'a> Rescorer<'a> {
             session_id: attempt.session_id.clone(),
             user_id: attempt.user_id.clone(),
             tool_use: attempt.tool_use.clone(),
+            setup: attempt.setup.clone(),
             ..*attempt
         };
         list.scorer

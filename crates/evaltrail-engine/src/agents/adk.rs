@@ -47,7 +47,7 @@ pub(super) struct AdkAgent {
 struct AdkApp {
     remote: Remote,
     name: String,
-    /// What the server describes of its agents, once it was needed.
+    /// What the server describes of its agents, once it was asked.
     descriptions: OnceCell<AgentDescriptions>,
     /// Tasks that delete the sessions of interrupted conversations.
     tidying: TaskTracker,
@@ -62,8 +62,6 @@ struct AdkSession {
     /// Whether the session is deleted when the conversation ends. A session that a case pins stays for the other cases
     /// that share it.
     is_ours: bool,
-    /// Whether the events have the instructions and tools of the agents.
-    with_details: bool,
 }
 
 impl AdkAgent {
@@ -87,6 +85,20 @@ impl AdkAgent {
         })
     }
 
+    /// Requests once what the server describes of its agents, which their events have then: nothing if it cannot, or takes too
+    /// long.
+    pub(super) async fn load_descriptions(&self) {
+        let read = async {
+            let info = timeout(DESCRIBES_WITHIN, self.app.info())
+                .await
+                .ok()
+                .flatten();
+            info.map(|info| AgentDescriptions::read(&info))
+                .unwrap_or_default()
+        };
+        self.app.descriptions.get_or_init(|| read).await;
+    }
+
     /// Makes the server import the agent. Errors: it cannot.
     pub(super) async fn load(&self) -> Result<(), AgentError> {
         let (status, text) = self
@@ -103,9 +115,6 @@ impl AdkAgent {
 #[async_trait]
 impl Agent for AdkAgent {
     async fn open(&self, opening: SessionOptions) -> Result<Box<dyn Session>, AgentError> {
-        if opening.with_details {
-            self.app.load_descriptions().await;
-        }
         let session = self.app.create_session(&opening).await?;
         if opening.pinned {
             self.pinned
@@ -175,16 +184,6 @@ impl AdkApp {
             .await
             .ok()?;
         parse_answer(&text).ok().filter(|_| status.is_success())
-    }
-
-    /// Requests once what the server describes of its agents: nothing if it cannot, or takes too long.
-    async fn load_descriptions(&self) {
-        let read = async {
-            let info = timeout(DESCRIBES_WITHIN, self.info()).await.ok().flatten();
-            info.map(|info| AgentDescriptions::read(&info))
-                .unwrap_or_default()
-        };
-        self.descriptions.get_or_init(|| read).await;
     }
 
     /// Checks that the server serves the application.
@@ -263,7 +262,6 @@ impl AdkApp {
             user_id: opening.user_id.clone(),
             id: id.unwrap_or_else(|| opening.session_id.clone()),
             is_ours: !opening.pinned,
-            with_details: opening.with_details,
         })
     }
 
@@ -332,7 +330,7 @@ impl Session for AdkSession {
             .remote
             .begin_turn(app.remote.url(&["run_sse"]), &body, &HeaderMap::new())
             .await?;
-        let descriptions = app.descriptions.get().filter(|_| self.with_details);
+        let descriptions = app.descriptions.get();
         let mut described = HashSet::new();
         let mut items = app.remote.items(response, turn.budget);
         let mut outcome = TurnOutcome::ANSWERED;
@@ -345,7 +343,6 @@ impl Session for AdkSession {
             // Partial events are not stored, so they do not count.
             if !event.partial {
                 let added = descriptions.map_or(0, |all| all.add_to(&mut event, &mut described));
-                event.request = event.request.filter(|_| self.with_details);
                 items.charge(item.size + EVENT + added)?;
                 let is_javascript = in_seconds(&mut event);
                 broke = failure_of(&event).filter(|_| is_javascript);

@@ -374,6 +374,8 @@ async fn connected_to_adk(
     let connecting = AdkAgent::connect(&url, app, request.sent);
     let connected = within(request.limit, &url, connecting).await;
     let agent = explained(connected, &server).await?;
+    // Not with the first session, whose latency is measured.
+    agent.load_descriptions().await;
     let folders = ServerFolders {
         agent: None,
         plugin,
@@ -403,6 +405,7 @@ async fn connected_to_sub_agent(
             .map(|()| agent)
     };
     let agent = explained(connecting.await, &server).await?;
+    agent.load_descriptions().await;
     let folders = ServerFolders {
         agent: Some(folder),
         plugin,

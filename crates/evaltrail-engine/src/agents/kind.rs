@@ -168,8 +168,6 @@ pub struct SessionOptions {
     pub history: Vec<Invocation>,
     /// The agent's tools.
     pub tools: Arc<AttemptTools>,
-    /// Whether the events have the instructions and tools of the agents, as far as they are known. Judges need them.
-    pub with_details: bool,
 }
 
 /// One turn of a conversation.

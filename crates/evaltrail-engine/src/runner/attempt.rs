@@ -12,8 +12,9 @@ use crate::net::Backoff;
 use crate::process::clock::{Stopwatch, timeout_without};
 use crate::stubs::AttemptTools;
 use evaltrail_core::domain::{
-    AgentSpec, Attempt, AttemptKey, Conversation, Criterion, CustomMetric, EvalCase, FindingRule,
-    Invocation, MetricResult, Progress, SESSION_STATE_MATCH, Status, adk_status, case_status,
+    AgentSpec, Attempt, AttemptKey, Conversation, Criterion, CustomMetric, DetailsSource, EvalCase,
+    FindingRule, Invocation, MetricResult, Progress, ReportedSetup, SESSION_STATE_MATCH, Status,
+    adk_status, case_status,
 };
 use evaltrail_core::metrics::{Evidence, is_declared, score, unscored, without_responses};
 use serde_json::{Map, Value};
@@ -190,6 +191,7 @@ impl RunResources {
         attempt.rubrics = case.rubrics;
         self.keep_variables(attempt, &case.extra);
         attempt.actual = kept.actual.clone();
+        attempt.setup = kept.setup.clone();
         attempt.actual_state = kept.actual_state.clone();
         attempt.latency_s = kept.latency_s;
         attempt.failed = kept.failed;
@@ -300,7 +302,6 @@ impl RunResources {
         let set = self.plan.cases.set_of(attempt.key.case);
         let opening = SessionOptions {
             history: history.to_vec(),
-            with_details: !self.judged[set].is_empty(),
             ..opening_of(case, attempt.key.attempt)
         };
         attempt.user_id = opening.user_id.clone();
@@ -318,7 +319,7 @@ impl RunResources {
             };
             let talk = self.run_once(attempt, &speaker, &opening, sink).await;
             attempt.tool_use = tools.tool_use();
-            attempt.actual = talk.turns.into();
+            self.set_actual(attempt, talk.turns);
             attempt.session_id = talk.session_id;
             attempt.actual_state = talk.state;
             attempt.latency_s = talk.latency.map(round);
@@ -356,6 +357,23 @@ impl RunResources {
                 }
             }
         }
+    }
+
+    /// Sets the turns of the agent, and what it reported of itself. The instructions and declarations themselves are large: they stay
+    /// where judges need them, and in the first attempt of a set, so that a comparison of runs can say how they differ.
+    fn set_actual(&self, attempt: &mut Attempt, mut turns: Vec<Invocation>) {
+        attempt.setup = ReportedSetup::new(&turns);
+        let (cases, key) = (&self.plan.cases, attempt.key);
+        let set = cases.set_of(key.case);
+        let follows_same_set = key.case > 0 && cases.set_of(key.case - 1) == set;
+        let is_first = key.attempt == 1 && !follows_same_set;
+        if self.judged[set].is_empty() && !is_first {
+            for turn in &mut turns {
+                turn.app_details = None;
+                turn.app_details_source = DetailsSource::default();
+            }
+        }
+        attempt.actual = turns.into();
     }
 
     /// The tools of an attempt. The responses that the case records are stubs, also those of the turns before.
