@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use evaltrail_core::analysis::{CauseState, CauseTrend, block};
 use evaltrail_core::domain::{Decision, DecisionKind, Status, clean_line, counted};
 use evaltrail_engine::history::{CaseTrends, RunSummary};
-use evaltrail_engine::report::{Paint, started_text};
+use evaltrail_engine::report::{Paint, shell_word, started_text};
 use evaltrail_engine::runner::case_trends;
 use evaltrail_engine::store::read_decisions;
 use evaltrail_engine::workspace::{Workspace, open_set};
@@ -290,8 +290,28 @@ fn facts(
             lines.push(format!("its cases did not have it in {}", run(before)));
         }
     }
+    lines.extend(without.and_then(|before| bisect_text(trends, trend, before)));
     lines.extend(decided.describe(trend));
     lines
+}
+
+/// The command that finds the commit between the run `before` and the one since which a cause is there; `None` if there is none
+/// between them.
+fn bisect_text(trends: &CaseTrends, trend: &CauseTrend, before: usize) -> Option<String> {
+    let commit = |run: usize| trends.runs[run].commit.as_deref();
+    let (good, bad) = (commit(before)?, commit(trend.since)?);
+    let cause = trend.cause.describe();
+    // A filter has no sign for a quotation mark in its texts.
+    let is_findable = good != bad && !cause.contains('"');
+    let short = |commit: &str| commit.chars().take(COMMIT_SHOWN).collect::<String>();
+    is_findable.then(|| {
+        let filter = shell_word(&clean_line(&format!("cause:\"{cause}\"")));
+        format!(
+            "find the commit: evaltrail bisect . --filter {filter} --good {} --bad {}",
+            short(good),
+            short(bad)
+        )
+    })
 }
 
 /// "run 7f3a1c09d2e4 (2026-01-02 08:00, commit 16a6187b39cb)".

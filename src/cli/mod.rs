@@ -8,6 +8,11 @@ mod agents;
 mod agents_init;
 mod arg_values;
 mod args;
+mod bisect;
+mod bisect_args;
+mod bisect_history;
+mod bisect_search;
+mod bisect_text;
 mod capture;
 mod capture_args;
 mod capture_best;
@@ -91,6 +96,7 @@ static SUBCOMMANDS: &[CommandRow] = &[
     CommandRow::new::<runs::RunsArgs>(),
     CommandRow::new::<compare::CompareArgs>(),
     CommandRow::new::<causes::CausesArgs>(),
+    CommandRow::new::<bisect_args::BisectArgs>(),
     CommandRow::new::<run_args::MergeArgs>(),
     CommandRow::new::<export::ExportArgs>(),
     CommandRow::new::<export::OpenArgs>(),

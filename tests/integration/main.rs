@@ -18,6 +18,7 @@ mod architecture;
 mod author_cli;
 mod authoring;
 mod bigquery;
+mod bisect;
 mod bucket_attacks;
 mod buckets;
 mod causes;

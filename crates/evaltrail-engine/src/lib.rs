@@ -17,6 +17,7 @@
 //! | [`agents`] | agents: one kind of connection per file | network, processes |
 //! | [`judge`] | judges: models, and the user's own programs | network, processes |
 //! | [`runner`] | a plan → a stream of run events | tasks, time |
+//! | [`bisect`] | the commit from which on cases pass less often: commits, worktrees, what is known | processes, files |
 //! | [`report`] | a finished run as text, JSON, JUnit and other formats | none |
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::unwrap_used))]
@@ -42,5 +43,7 @@ pub mod agents;
 pub mod judge;
 
 pub mod runner;
+
+pub mod bisect;
 
 pub mod report;

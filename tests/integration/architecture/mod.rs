@@ -120,7 +120,7 @@ fn imports_inside_a_group_are_seen() {
 #[test]
 fn a_module_imports_only_modules_above_it() {
     let layers = layers();
-    assert_eq!(layers.len(), 19);
+    assert_eq!(layers.len(), 20);
     for (at, module) in layers.iter().enumerate() {
         for (file, code) in sources(module) {
             let named = modules_named(&code);

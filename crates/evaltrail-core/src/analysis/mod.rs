@@ -7,12 +7,14 @@
 //! causes over the runs ───cause_history─▶ which are new, came back, go on, or are gone
 //! what agents report ─────setup──▶ which model, instruction or tool differs between two runs
 //! outcomes of a case ─────trends───▶ since which run it does not pass
+//! attempts by commit ─────bisection─▶ from which commit on cases pass less often
 //! cases and attempts ─────coverage─▶ which tools are expected and called, with which arguments
 //! cases and criteria ────expectation_check─▶ cases that cannot be passed, that are too weak, and that contradict each other
 //! cases ─────────────────mutations─▶ new cases that are derived from them
 //! gaps of the coverage ─generation─▶ plans of new cases, prompts for a model, checks of its replies
 //! ```
 
+mod bisection;
 mod cause_history;
 mod compare;
 mod coverage;
@@ -31,6 +33,7 @@ mod stratified;
 mod sum_of_counts;
 mod trends;
 
+pub use bisection::{Bisection, BisectionVerdict, ChangePosterior};
 pub use cause_history::{
     CauseCount, CauseHistory, CauseHistoryBuilder, CauseState, CauseTrend, ObservedCase,
     ObservedFile,

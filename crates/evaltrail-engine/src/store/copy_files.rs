@@ -28,7 +28,7 @@ pub(super) fn finish_copy(file: NamedTempFile, path: &Path) -> io::Result<()> {
 }
 
 /// Creates a folder, and those above it, that only their owner can read.
-pub(super) fn make_private_folder(folder: &Path) -> io::Result<()> {
+pub(crate) fn make_private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);

@@ -72,6 +72,7 @@ pub use claims::{
 };
 pub use copy_address::{address_of_copy, with_addresses};
 pub use copy_error::CopyError;
+pub(crate) use copy_files::make_private_folder;
 pub use copy_update::OnFetched;
 pub use decisions::{read_decisions, save_decisions};
 pub use edit_log::EditLog;

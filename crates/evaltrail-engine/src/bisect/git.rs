@@ -1,0 +1,292 @@
+//! The commits of a repository, and worktrees of them. Hooks and monitors of the repository are not run, and the user's checkout
+//! and index are not touched.
+
+use crate::process::Program;
+use evaltrail_core::domain::ProgramSpec;
+use std::io;
+use std::path::{Path, PathBuf};
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+/// Maximum size of what git prints, in bytes.
+const MAX_OUTPUT: u64 = 64 << 20;
+/// Maximum number of commits that are searched.
+const MAX_COMMITS: usize = 20_000;
+
+/// Why git could not do something.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{0}")]
+pub struct GitError(pub String);
+
+/// A commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commit {
+    /// The id, in hexadecimal.
+    pub id: String,
+    /// The author's name.
+    pub author: String,
+    /// The day it was written on, as `2026-11-29`.
+    pub day: String,
+    /// The first line of its message.
+    pub subject: String,
+    /// The files that it changed, relative to the repository's top folder, against its first parent.
+    pub files: Vec<String>,
+}
+
+/// A repository of git.
+#[derive(Clone, Debug)]
+pub struct GitRepository {
+    /// The top folder of the user's checkout.
+    pub root: PathBuf,
+}
+
+impl GitRepository {
+    /// The repository of a folder. Errors: it is in none, or git is missing.
+    pub async fn open(folder: &Path) -> Result<GitRepository, GitError> {
+        let shown = git(folder, &["rev-parse", "--show-toplevel"]).await?;
+        let root = PathBuf::from(shown.trim_end());
+        Ok(GitRepository {
+            root: dunce::canonicalize(&root).unwrap_or(root),
+        })
+    }
+
+    /// The id of the commit that a name means. Errors: it means none.
+    pub async fn commit_id(&self, name: &str) -> Result<String, GitError> {
+        let named = format!("{name}^{{commit}}");
+        let found = git(
+            &self.root,
+            &["rev-parse", "--verify", "--end-of-options", &named],
+        )
+        .await;
+        let found = found.map_err(|_| GitError(format!("{name}: git knows no such commit")))?;
+        Ok(found.trim().to_string())
+    }
+
+    /// The commits from a good one to a bad one, both included, the oldest first, along first parents. Errors: the good one is
+    /// not among the ancestors of the bad one by first parents, or there are too many.
+    pub async fn commits(&self, good: &str, bad: &str) -> Result<Vec<Commit>, GitError> {
+        let range = format!("{good}..{bad}");
+        let most = format!("--max-count={}", MAX_COMMITS + 1);
+        let format = "--format=%x01%H%x02%an%x02%as%x02%s";
+        let listed = [
+            "log",
+            "--first-parent",
+            "-m",
+            "--name-only",
+            format,
+            &most,
+            &range,
+        ];
+        let text = git(&self.root, &listed).await?;
+        let mut commits: Vec<Commit> = text.split('\u{1}').filter_map(read_commit).collect();
+        if commits.len() > MAX_COMMITS {
+            let why = format!("there are more than {MAX_COMMITS} commits between them");
+            return Err(GitError(why));
+        }
+        commits.reverse();
+        let only = ["log", "-1", "--no-show-signature", format, good];
+        let first = git(&self.root, &only).await?;
+        let first = first.split('\u{1}').find_map(read_commit);
+        let follows = match commits.first() {
+            Some(next) => self.parent(&next.id).await?.as_deref() == Some(good),
+            None => false,
+        };
+        match first {
+            Some(first) if follows => Ok([vec![first], commits].concat()),
+            _ => Err(GitError(format!(
+                "{} does not follow {} in the history of first parents",
+                short_commit(bad),
+                short_commit(good)
+            ))),
+        }
+    }
+
+    async fn parent(&self, commit: &str) -> Result<Option<String>, GitError> {
+        let text = git(&self.root, &["rev-list", "--parents", "-n", "1", commit]).await?;
+        Ok(text.split_whitespace().nth(1).map(str::to_string))
+    }
+
+    /// Whether a commit has a file or folder, by its path relative to the top folder.
+    pub async fn has_path(&self, commit: &str, path: &Path) -> Result<bool, GitError> {
+        let path = path.to_string_lossy().replace('\\', "/");
+        let listed = git(&self.root, &["ls-tree", "-z", commit, "--", &path]).await?;
+        Ok(!listed.is_empty())
+    }
+}
+
+/// The beginning of an id, for display.
+pub fn short_commit(id: &str) -> &str {
+    id.get(..10).unwrap_or(id)
+}
+
+/// Reads a commit and the names of its files, as `git log` prints them.
+fn read_commit(text: &str) -> Option<Commit> {
+    let mut lines = text.lines();
+    let mut fields = lines.next()?.split('\u{2}');
+    let mut field = || fields.next().map(str::to_string);
+    let (id, author, day, subject) = (field()?, field()?, field()?, field()?);
+    let names = lines.filter(|line| !line.is_empty());
+    Some(Commit {
+        id,
+        author,
+        day,
+        subject,
+        files: names.map(str::to_string).collect(),
+    })
+}
+
+/// Worktrees of commits below a folder of evaltrail's own. They stay until [`Worktrees::remove`].
+#[derive(Clone, Debug)]
+pub struct Worktrees {
+    repository: GitRepository,
+    folder: PathBuf,
+}
+
+impl Worktrees {
+    /// Worktrees below a folder, which exists and is the user's own.
+    pub fn new(repository: GitRepository, folder: PathBuf) -> Worktrees {
+        Worktrees { repository, folder }
+    }
+
+    /// The top folder of the worktree of a commit.
+    pub fn path(&self, commit: &str) -> PathBuf {
+        self.folder.join(short_commit(commit))
+    }
+
+    /// Checks a commit out, unless its worktree is there. Returns whether it is new.
+    pub async fn check_out(&self, commit: &str) -> Result<bool, GitError> {
+        let path = self.path(commit);
+        let ready = self.folder.join(format!("{}.ready", short_commit(commit)));
+        if ready.is_file() && path.is_dir() {
+            return Ok(false);
+        }
+        // What an interrupted checkout left.
+        self.remove_one(&path).await;
+        let shown = path.display().to_string();
+        let root = &self.repository.root;
+        git(
+            root,
+            &[
+                "worktree", "add", "--quiet", "--detach", "--force", &shown, commit,
+            ],
+        )
+        .await?;
+        let written = crate::store::write_whole(&ready, b"");
+        written.map_err(|error| GitError(format!("{}: {error}", ready.display())))?;
+        Ok(true)
+    }
+
+    /// Removes all worktrees, also from the list of the repository.
+    pub async fn remove(&self) {
+        let entries = std::fs::read_dir(&self.folder).into_iter().flatten();
+        let folders = entries.flatten().map(|entry| entry.path());
+        for path in folders.filter(|path| path.is_dir()) {
+            self.remove_one(&path).await;
+        }
+        let _ = git(&self.repository.root, &["worktree", "prune"]).await;
+    }
+
+    async fn remove_one(&self, path: &Path) {
+        let ready = path.with_extension("ready");
+        let _ = std::fs::remove_file(ready);
+        let shown = path.display().to_string();
+        let root = &self.repository.root;
+        // One that git does not know is removed as a folder.
+        let _ = git(root, &["worktree", "remove", "--force", "--force", &shown]).await;
+        let _ = std::fs::remove_dir_all(path);
+    }
+}
+
+/// Runs git in a folder, without hooks, monitors, pagers and questions. Returns what it prints.
+async fn git(folder: &Path, arguments: &[&str]) -> Result<String, GitError> {
+    const SETTINGS: [&str; 7] = [
+        "--no-pager",
+        "-c",
+        "core.hooksPath=/dev/null",
+        "-c",
+        "core.fsmonitor=false",
+        "-c",
+        "core.quotePath=false",
+    ];
+    let argv = ["git"].iter().chain(&SETTINGS).chain(arguments);
+    let spec = ProgramSpec {
+        variables: vec![
+            ("GIT_TERMINAL_PROMPT".into(), "0".into()),
+            // The index of the user's checkout is not refreshed.
+            ("GIT_OPTIONAL_LOCKS".into(), "0".into()),
+        ],
+        ..ProgramSpec::new(
+            argv.map(|part| part.to_string()).collect(),
+            folder.to_path_buf(),
+        )
+    };
+    let failed = |why: String| {
+        let what = arguments.first().copied().unwrap_or_default();
+        GitError(format!("git {what}: {}", why.trim()))
+    };
+    let ended = run(&spec)
+        .await
+        .map_err(|error| failed(error.to_string()))?;
+    match ended.succeeded {
+        true => Ok(ended.output),
+        false => Err(failed(ended.error)),
+    }
+}
+
+/// Runs the command that prepares a worktree. Errors: it fails, with the end of what it printed.
+pub async fn run_setup(spec: &ProgramSpec) -> Result<(), GitError> {
+    let ended = run(spec).await;
+    let ended = ended.map_err(|error| GitError(format!("{}: {error}", spec.argv.join(" "))))?;
+    match ended.succeeded {
+        true => Ok(()),
+        false => {
+            let last = ended.error.lines().last().unwrap_or_default().trim();
+            Err(GitError(format!("{} failed: {last}", spec.argv.join(" "))))
+        }
+    }
+}
+
+/// A program that ended.
+struct EndedProgram {
+    succeeded: bool,
+    output: String,
+    error: String,
+}
+
+async fn run(spec: &ProgramSpec) -> io::Result<EndedProgram> {
+    let mut program = Program::start(spec)?;
+    drop(program.child.stdin.take());
+    let (output, error) = (program.child.stdout.take(), program.child.stderr.take());
+    let (output, error) = tokio::join!(text_of(output), text_of(error));
+    let status = program.child.wait().await?;
+    Ok(EndedProgram {
+        succeeded: status.success(),
+        output: output?,
+        error: error?,
+    })
+}
+
+async fn text_of(stream: Option<impl AsyncRead + Unpin>) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    if let Some(stream) = stream {
+        stream.take(MAX_OUTPUT + 1).read_to_end(&mut bytes).await?;
+    }
+    match bytes.len() as u64 > MAX_OUTPUT {
+        true => Err(io::Error::other("it prints too much")),
+        false => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commits_are_read_with_their_files() {
+        let text =
+            "\u{1}aa\u{2}Ann\u{2}2026-11-29\u{2}Shorter prompt\n\nagent.py\nprompts/a b.txt\n";
+        let commit = text.split('\u{1}').find_map(read_commit).unwrap();
+        assert_eq!(commit.subject, "Shorter prompt");
+        assert_eq!(commit.files, ["agent.py", "prompts/a b.txt"]);
+        assert_eq!(read_commit("bb\u{2}only two"), None);
+    }
+}

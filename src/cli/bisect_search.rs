@@ -1,0 +1,403 @@
+//! The search of `evaltrail bisect`: worktrees, runs with their agents, and what is known so far.
+
+use super::Exit;
+use super::args::ColorWhen;
+use super::bisect_args::BisectArgs;
+use super::bisect_history::OpenedHistory;
+use super::bisect_text::{conclusion, json, progress_line};
+use super::live_run::{RunOutput, run_to_completion};
+use super::output::{print_json, print_line, print_note};
+use anyhow::Context;
+use evaltrail_core::analysis::{Bisection, BisectionVerdict, PassCount};
+use evaltrail_core::domain::{ProgramSpec, RunState, Status, clean_line, counted};
+use evaltrail_engine::bisect::{
+    BisectionFile, CodeState, Commit, GitError, SearchFolder, Worktrees, copy_env_files,
+    known_attempts, relocated_run, run_setup, short_commit,
+};
+use evaltrail_engine::process::{PrivateFolder, Runtimes};
+use evaltrail_engine::report::Verbosity;
+use evaltrail_engine::runner::{self, PreparedRun};
+use evaltrail_engine::workspace::Workspace;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// A search in progress.
+pub(super) struct Search<'a> {
+    args: &'a BisectArgs,
+    workspace: &'a Workspace,
+    prepared: PreparedRun,
+    history: OpenedHistory,
+    folder: SearchFolder,
+    worktrees: Worktrees,
+    file: BisectionFile,
+    bisection: Bisection,
+    /// The attempts that this search has made, over all interruptions.
+    attempts: usize,
+}
+
+impl<'a> Search<'a> {
+    /// Begins a search or continues an interrupted one, with what earlier runs tell.
+    pub(super) fn open(
+        args: &'a BisectArgs,
+        workspace: &'a Workspace,
+        prepared: PreparedRun,
+        history: OpenedHistory,
+        runtimes: &Runtimes,
+    ) -> anyhow::Result<Search<'a>> {
+        let folder = search_folder(args, &prepared, &history)?;
+        let worktrees = Worktrees::new(history.repository.clone(), folder.path().join("worktrees"));
+        if args.restart {
+            runtimes.workers().block_on(worktrees.remove());
+            let _ = std::fs::remove_file(folder.file());
+        }
+        std::fs::create_dir_all(folder.path().join("worktrees"))?;
+        let file = BisectionFile::open(folder.file());
+        let file = file.with_context(|| folder.file().display().to_string())?;
+        let cases = prepared.plan.cases.len();
+        let mut search = Search {
+            bisection: Bisection::new(cases, history.states.len()),
+            args,
+            workspace,
+            prepared,
+            history,
+            folder,
+            worktrees,
+            file,
+            attempts: 0,
+        };
+        search.print_beginning();
+        search.add_recorded();
+        search.add_known(runtimes);
+        Ok(search)
+    }
+
+    fn print_beginning(&self) {
+        let OpenedHistory {
+            commits, states, ..
+        } = &self.history;
+        let plan = &self.prepared.plan;
+        print_note(&format!(
+            "{} between {} and {}, {} of what the agent reads; {} of {}, at most {} attempts",
+            counted(commits.len(), "commit"),
+            short_commit(&commits[0].id),
+            short_commit(&commits[commits.len() - 1].id),
+            counted(states.len(), "state"),
+            counted(plan.cases.len(), "case"),
+            counted(plan.sets.len(), "set"),
+            self.args.max_attempts
+        ));
+    }
+
+    /// Adds what an interrupted search has found.
+    fn add_recorded(&mut self) {
+        for state in 0..self.history.states.len() {
+            let Some(record) = self.file.record.states.get(&self.history.commit(state).id) else {
+                continue;
+            };
+            let counts: Vec<PassCount> = record.counts().collect();
+            let is_skipped = record.skipped.is_some();
+            self.add(state, &counts);
+            if is_skipped {
+                self.bisection.skip(state);
+            }
+        }
+        if self.attempts > 0 {
+            print_note(&format!(
+                "continues a search with {}; --restart forgets them",
+                counted(self.attempts, "attempt")
+            ));
+        }
+    }
+
+    /// Adds attempts of the cases in a state, as those of this search.
+    fn add(&mut self, state: usize, counts: &[PassCount]) {
+        for (case, count) in counts.iter().enumerate() {
+            self.bisection.add(case, state, *count);
+            self.attempts += count.of;
+        }
+    }
+
+    /// Adds what earlier runs tell.
+    fn add_known(&mut self, runtimes: &Runtimes) {
+        let known = known_attempts(
+            self.workspace,
+            &self.prepared.plan,
+            &self.history.commits,
+            &self.worktrees,
+            &self.history.repository.root,
+        );
+        let mut all = 0;
+        for one in runtimes.workers().block_on(known) {
+            let is_of = |state: &CodeState| (state.first..=state.last).contains(&one.commit);
+            let Some(state) = self.history.states.iter().position(is_of) else {
+                continue;
+            };
+            for (case, count) in one.counts.iter().enumerate() {
+                self.bisection.add(case, state, *count);
+                all += count.of;
+            }
+        }
+        if all > 0 {
+            print_note(&format!(
+                "{} of earlier runs count",
+                counted(all, "attempt")
+            ));
+        }
+    }
+
+    /// Runs states until the answer is known. Returns whether it was interrupted.
+    pub(super) fn run(&mut self, runtimes: &Runtimes) -> anyhow::Result<bool> {
+        let last = self.history.states.len() - 1;
+        for end in [last, 0] {
+            let has_any = self.bisection.attempts_in(std::iter::once(end)).of > 0;
+            if !has_any && !self.bisection.is_skipped(end) && self.step(end, runtimes)? {
+                return Ok(true);
+            }
+        }
+        while self.bisection.verdict(self.args.confidence) == BisectionVerdict::Undecided
+            && self.attempts < self.args.max_attempts
+        {
+            let Some(next) = self.bisection.next_commit() else {
+                break;
+            };
+            if self.step(next, runtimes)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Runs the cases with the code of a state. Returns whether it was interrupted.
+    fn step(&mut self, state: usize, runtimes: &Runtimes) -> anyhow::Result<bool> {
+        let commit = self.history.commit(state).clone();
+        let ran = match self.prepare_worktree(&commit, runtimes) {
+            Ok(prepared) => self.run_prepared(prepared, state, runtimes)?,
+            Err(why) => AttemptsOfState::CannotRun(why.to_string()),
+        };
+        match ran {
+            AttemptsOfState::Interrupted => return Ok(true),
+            AttemptsOfState::CannotRun(why) => {
+                print_note(&clean_line(&format!(
+                    "{} cannot be run, and is left out: {why}",
+                    short_commit(&commit.id)
+                )));
+                self.bisection.skip(state);
+                self.file.skip(&commit.id, why)?;
+            }
+            AttemptsOfState::Ended(counts) => {
+                self.file.add(&commit.id, &counts)?;
+                self.add(state, &counts);
+                let likely = self.bisection.posterior();
+                print_note(&progress_line(
+                    &self.history.commits,
+                    &self.history.states,
+                    state,
+                    &counts,
+                    &likely,
+                ));
+            }
+        }
+        Ok(false)
+    }
+
+    /// Runs the cases with the agent of a state.
+    fn run_prepared(
+        &mut self,
+        prepared: PreparedRun,
+        state: usize,
+        runtimes: &Runtimes,
+    ) -> anyhow::Result<AttemptsOfState> {
+        let (ended, interrupted, _folder) = run_to_end(prepared, runtimes)?;
+        if interrupted {
+            return Ok(AttemptsOfState::Interrupted);
+        }
+        if state + 1 == self.history.states.len() && has_only_errors(&ended) {
+            self.file.record.searches_errors = true;
+        }
+        Ok(attempts_of(&ended, self.file.record.searches_errors))
+    }
+
+    /// Checks a commit out, and returns the run with its agent.
+    fn prepare_worktree(
+        &self,
+        commit: &Commit,
+        runtimes: &Runtimes,
+    ) -> anyhow::Result<PreparedRun> {
+        let workers = runtimes.workers();
+        let checkout = &self.history.repository.root;
+        let worktree = self.worktrees.path(&commit.id);
+        let is_new = workers.block_on(self.worktrees.check_out(&commit.id))?;
+        if is_new {
+            copy_env_files(&self.prepared.plan, checkout, &worktree)?;
+            if let Some(setup) = &self.args.setup {
+                let argv = setup.split_whitespace().map(str::to_string).collect();
+                workers.block_on(run_setup(&ProgramSpec::new(argv, worktree.clone())))?;
+            }
+        }
+        let head = &self.history.commits[self.history.commits.len() - 1].id;
+        let tracked = self.tracked_paths(&[&commit.id, head], workers)?;
+        let is_tracked = |path: &Path| tracked.get(path).copied().unwrap_or(false);
+        let roots = (checkout.as_path(), worktree.as_path());
+        relocated_run(&self.prepared, roots, self.args.attempts, &is_tracked)
+            .map_err(anyhow::Error::msg)
+    }
+
+    /// Which of the paths that the agents' programs name are in one of these commits, relative to the top folder.
+    fn tracked_paths(
+        &self,
+        commits: &[&str],
+        workers: &tokio::runtime::Handle,
+    ) -> Result<HashMap<PathBuf, bool>, GitError> {
+        let mut tracked = HashMap::new();
+        let checkout = &self.history.repository.root;
+        for path in self
+            .prepared
+            .plan
+            .sets
+            .iter()
+            .flat_map(|set| named_paths(set.agent.program()))
+        {
+            let Ok(below) = path.strip_prefix(checkout) else {
+                continue;
+            };
+            if tracked.contains_key(below) || below.as_os_str().is_empty() {
+                continue;
+            }
+            let mut has_it = false;
+            for commit in commits {
+                has_it |= workers.block_on(self.history.repository.has_path(commit, below))?;
+            }
+            tracked.insert(below.to_path_buf(), has_it);
+        }
+        Ok(tracked)
+    }
+
+    /// Prints the answer, and removes what is no longer needed.
+    pub(super) fn conclude(self, runtimes: &Runtimes, interrupted: bool) -> anyhow::Result<Exit> {
+        let verdict = self.bisection.verdict(self.args.confidence);
+        let OpenedHistory {
+            commits, states, ..
+        } = &self.history;
+        match self.args.json {
+            true => {
+                let found = json(commits, states, &self.bisection, verdict, self.attempts);
+                print_json(&serde_json::to_string_pretty(&found)?);
+            }
+            false => {
+                for line in conclusion(commits, states, &self.bisection, verdict, self.attempts) {
+                    print_line(&line);
+                }
+            }
+        }
+        if verdict != BisectionVerdict::Undecided {
+            runtimes.workers().block_on(self.worktrees.remove());
+            self.folder.remove();
+        } else {
+            print_note(
+                "the same command continues the search; --max-attempts N allows more attempts",
+            );
+        }
+        Ok(match verdict {
+            _ if interrupted => Exit::Interrupted,
+            BisectionVerdict::Found { .. } => Exit::Success,
+            BisectionVerdict::NoChange(_) | BisectionVerdict::Undecided => Exit::Failures,
+        })
+    }
+}
+
+/// The folder of a search: that of an interrupted one for the same commits, cases and agents.
+fn search_folder(
+    args: &BisectArgs,
+    prepared: &PreparedRun,
+    history: &OpenedHistory,
+) -> anyhow::Result<SearchFolder> {
+    let plan = &prepared.plan;
+    let (first, last) = (
+        &history.commits[0].id,
+        &history.commits[history.commits.len() - 1].id,
+    );
+    let root = history.repository.root.display().to_string();
+    let cases: Vec<String> = (0..plan.cases.len())
+        .map(|at| {
+            let file = &plan.set_of(at).file;
+            format!(
+                "{file} {} {}",
+                plan.cases.eval_id(at),
+                plan.cases.content_hash(at)
+            )
+        })
+        .collect();
+    let sets = serde_json::to_string(&plan.sets)?;
+    let paths = args.path.join("\n");
+    let setup = args.setup.as_deref().unwrap_or_default();
+    let mut parts = vec![&*root, &**first, &**last, &sets, &paths, setup];
+    parts.extend(cases.iter().map(String::as_str));
+    Ok(SearchFolder::create(&parts)?)
+}
+
+/// The paths that a command line names: the program, its arguments, and values of its variables.
+fn named_paths(program: Option<&ProgramSpec>) -> Vec<PathBuf> {
+    let Some(program) = program else {
+        return Vec::new();
+    };
+    let values = program.variables.iter().map(|(_, value)| value);
+    let texts = program.argv.iter().chain(values);
+    texts
+        .map(|text| program.cwd.join(text).components().collect())
+        .collect()
+}
+
+/// What running the cases with the code of a commit showed.
+enum AttemptsOfState {
+    /// The attempts by case.
+    Ended(Vec<PassCount>),
+    /// The agent does not start, or no attempt could be evaluated.
+    CannotRun(String),
+    Interrupted,
+}
+
+/// Runs the cases, recorded in a folder that is deleted afterwards. Returns the end of the run, and whether it was interrupted.
+fn run_to_end(
+    prepared: PreparedRun,
+    runtimes: &Runtimes,
+) -> anyhow::Result<(RunState, bool, PrivateFolder)> {
+    let folder = PrivateFolder::create("bisect")?;
+    let run = {
+        let _entered = runtimes.workers().enter();
+        runner::start(prepared, None, folder.path())
+    };
+    let output = RunOutput {
+        color: ColorWhen::Auto,
+        verbosity: Verbosity::Normal,
+        has_lines: false,
+        can_resume: false,
+    };
+    let (state, interrupted) = runtimes.run(run_to_completion(output, run, None, None))?;
+    Ok((state, interrupted, folder))
+}
+
+/// The attempts by case. `counts_errors`: whether the cases count as run if each attempt errored.
+fn attempts_of(state: &RunState, counts_errors: bool) -> AttemptsOfState {
+    if let Some(agent) = state.unavailable.first() {
+        return AttemptsOfState::CannotRun(agent.error.clone());
+    }
+    let counts: Vec<PassCount> = (0..state.plan.cases.len())
+        .map(|case| PassCount::count(&state.attempts_of(case)))
+        .collect();
+    let is_without_result = counts.iter().all(|count| count.of == 0);
+    match is_without_result || (!counts_errors && has_only_errors(state)) {
+        true => {
+            let mut reasons = state
+                .finished
+                .iter()
+                .map(|one| one.reason_with_model_errors());
+            AttemptsOfState::CannotRun(reasons.next().unwrap_or_default())
+        }
+        false => AttemptsOfState::Ended(counts),
+    }
+}
+
+fn has_only_errors(state: &RunState) -> bool {
+    let mut attempts = state.finished.iter();
+    attempts.all(|attempt| attempt.status == Status::Errored)
+}
