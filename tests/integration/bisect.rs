@@ -1,9 +1,12 @@
 //! `evaltrail bisect`: the commit from which on cases pass less often, in real repositories with a real program as the agent.
 
-use crate::common::{TestWorkspace, both, evaltrail, output, text};
+use crate::common::{
+    TestWorkspace, adk_or_skip, both, copy_folder, evaltrail, oracle, output, text,
+};
 use serde_json::{Value, json};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// Answers with what `answer.txt` says, or fails if `broken` is there. Which attempt it is decides about an unreliable answer.
 const AGENT: &str = r#"read line
@@ -74,11 +77,16 @@ impl Repository {
     }
 
     fn bisect(&self, more: &[&str]) -> Output {
+        output(&mut self.command(more))
+    }
+
+    fn command(&self, more: &[&str]) -> Command {
         let mut command = evaltrail(&self.folder.path().join("home"));
         command.args(["bisect", "--agent", "cmd:sh agent.sh", "--trust"]);
         command.args(["--good", &self.commits[0]]).args(more);
         command.env("TMPDIR", self.folder.path().join("tmp"));
-        output(command.current_dir(self.root()))
+        command.current_dir(self.root());
+        command
     }
 
     /// The search folders that are left.
@@ -194,6 +202,102 @@ fn interrupted_search_continues() {
     assert_eq!(found["commits"][0]["commit"], change);
     assert_eq!(repository.left_over(), 0);
     assert_eq!(repository.git(&["worktree", "list"]).lines().count(), 1);
+}
+
+#[test]
+fn killed_search_continues() {
+    let mut repository = Repository::new();
+    for at in 0..8 {
+        repository.write("lib/notes.txt", &at.to_string());
+    }
+    repository.write("lib/answer.txt", "goodbye");
+    let change = repository.commits.last().unwrap().clone();
+    let before = files(&repository.root());
+    // At the first, the second, … step, until one search ends.
+    for steps in 1.. {
+        let mut command = repository.command(&["s.evalset.json", "--json"]);
+        let mut search = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(search.stderr.take().unwrap()).lines();
+        let steps_made = lines
+            .map_while(Result::ok)
+            .filter(|line| line.contains(" passed  │"))
+            .take(steps)
+            .count();
+        if steps_made < steps {
+            let found: Value = serde_json::from_reader(search.stdout.take().unwrap()).unwrap();
+            assert_eq!(found["commits"][0]["commit"], change);
+            search.wait().unwrap();
+            break;
+        }
+        search.kill().unwrap();
+        search.wait().unwrap();
+    }
+    assert_eq!(files(&repository.root()), before);
+    assert_eq!(repository.git(&["worktree", "list"]).lines().count(), 1);
+    assert_eq!(repository.left_over(), 0);
+}
+
+/// A real agent: its server is started in each worktree, by the programs of an environment that git does not have, with the keys of
+/// a file that git ignores. A run of the bad end counts.
+#[test]
+fn agent_of_adk_is_run_at_each_commit() {
+    let Some((adk, oracle)) = adk_or_skip("agent_of_adk_is_run_at_each_commit").zip(oracle())
+    else {
+        return;
+    };
+    let mut repository = Repository::new();
+    let desk = repository.root().join("dice");
+    copy_folder(&oracle.join("agents/dice"), &desk);
+    let set = oracle.join("evalsets/dice_basic.evalset.json");
+    std::fs::copy(set, desk.join("dice_basic.evalset.json")).unwrap();
+    std::fs::write(desk.join(".env"), "DICE=allowed\n").unwrap();
+    let mut agent = std::fs::read_to_string(desk.join("agent.py")).unwrap();
+    let begin = "    low, step = turn.low, turn.step\n";
+    assert!(agent.contains(begin));
+    // Without its key, it refuses everything in all commits.
+    let with_key = format!(
+        "{begin}    import os\n    if os.environ.get(\"DICE\") != \"allowed\":\n        return Act(text=\"no\")\n"
+    );
+    agent = agent.replace(begin, &with_key);
+    repository.write(".gitignore", ".evaltrail\n.env\n__pycache__\n.adk\n");
+    repository.write("dice/agent.py", &agent);
+    repository.commits = vec![repository.commits.pop().unwrap()];
+    for at in 0..4 {
+        repository.write("lib/notes.txt", &at.to_string());
+    }
+    let refusing = agent.replace(
+        begin,
+        &format!("{begin}    return Act(text=\"I do not roll dice.\")\n"),
+    );
+    repository.write("dice/agent.py", &refusing);
+    let change = repository.commits.last().unwrap().clone();
+    repository.write("lib/notes.txt", "4");
+    let folders = std::env::join_paths(
+        std::iter::once(adk.parent().unwrap().to_path_buf())
+            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    );
+    let path = folders.unwrap();
+    let mut run = evaltrail(&repository.folder.path().join("home"));
+    run.args(["run", "dice", "--trust", "-q"])
+        .env("PATH", &path);
+    output(run.current_dir(repository.root()));
+    let mut search = evaltrail(&repository.folder.path().join("home"));
+    search.args(["bisect", "dice", "--json", "--trust", "--attempts", "1"]);
+    search
+        .args(["--good", &repository.commits[0]])
+        .env("PATH", &path);
+    let ran = output(search.current_dir(repository.root()));
+    assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
+    assert!(
+        both(&ran).contains("7 attempts of earlier runs count"),
+        "{}",
+        both(&ran)
+    );
+    assert_eq!(answer(&ran)["commits"][0]["commit"], change);
 }
 
 #[test]
