@@ -2,10 +2,11 @@
 
 use super::Exit;
 use super::addresses::copy_at;
+use super::calibrate::{CalibrateArgs, calibrate};
 use super::output::{print_line, print_note};
 use super::subcommand::CliCommand;
 use super::trust;
-use clap::Args;
+use clap::{Args, Subcommand};
 use evaltrail_core::domain::{JudgeSpec, clean_line};
 use evaltrail_core::metrics::JudgeOptions;
 use evaltrail_engine::judge::{JudgeCheckResult, JudgeGrant, Judges};
@@ -17,7 +18,10 @@ use std::time::Instant;
 
 /// Check the judge: model, latency, and whether planted verdicts mislead it
 #[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct JudgeArgs {
+    #[command(subcommand)]
+    pub(super) about: Option<JudgeCommand>,
     /// Folder whose judge to check
     #[arg(default_value = ".")]
     pub(super) path: PathBuf,
@@ -32,15 +36,27 @@ pub(super) struct JudgeArgs {
     pub(super) forget: bool,
 }
 
+/// What else is asked about the judge.
+#[derive(Subcommand, Debug)]
+pub(super) enum JudgeCommand {
+    Calibrate(CalibrateArgs),
+}
+
 impl CliCommand for JudgeArgs {
     const NAME: &'static str = "judge";
 
     fn copy_inputs(&mut self) -> anyhow::Result<()> {
-        copy_at(&mut self.path)
+        match &mut self.about {
+            Some(JudgeCommand::Calibrate(args)) => copy_at(&mut args.path),
+            None => copy_at(&mut self.path),
+        }
     }
 
     fn run(self) -> anyhow::Result<Exit> {
-        judge(self)
+        match &self.about {
+            Some(JudgeCommand::Calibrate(args)) => calibrate(args),
+            None => judge(self),
+        }
     }
 }
 

@@ -13,6 +13,7 @@ mod bisect_args;
 mod bisect_history;
 mod bisect_search;
 mod bisect_text;
+mod calibrate;
 mod capture;
 mod capture_args;
 mod capture_best;

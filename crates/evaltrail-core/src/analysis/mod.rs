@@ -7,6 +7,7 @@
 //! causes over the runs ───cause_history─▶ which are new, came back, go on, or are gone
 //! what agents report ─────setup──▶ which model, instruction or tool differs between two runs
 //! outcomes of a case ─────trends───▶ since which run it does not pass
+//! people and a judge ─────calibration─▶ how often the judge is right, and pass rates corrected for its errors
 //! attempts by commit ─────bisection─▶ from which commit on cases pass less often
 //! cases and attempts ─────coverage─▶ which tools are expected and called, with which arguments
 //! cases and criteria ────expectation_check─▶ cases that cannot be passed, that are too weak, and that contradict each other
@@ -15,6 +16,7 @@
 //! ```
 
 mod bisection;
+mod calibration;
 mod cause_history;
 mod compare;
 mod coverage;
@@ -34,6 +36,7 @@ mod sum_of_counts;
 mod trends;
 
 pub use bisection::{Bisection, BisectionVerdict, ChangePosterior};
+pub use calibration::{Calibration, CalibrationVerdict, CorrectedRate, LEAST_RATE};
 pub use cause_history::{
     CauseCount, CauseHistory, CauseHistoryBuilder, CauseState, CauseTrend, ObservedCase,
     ObservedFile,
