@@ -56,6 +56,7 @@ fn opening(set: &SetPath) {
     let open = open_set(set).unwrap();
     let mut model = Model::new("w".into(), vec![set.clone()], SIZE);
     let result = Ok(OpenedSet {
+        criteria: None,
         file: Arc::new(open.file),
         digest: open.digest,
         agent: Err("none".into()),

@@ -257,6 +257,7 @@ fn many_in_a_model(cases: usize) -> Model {
         .collect();
     let notes = Ok(Default::default());
     let result = Ok(OpenedSet {
+        criteria: None,
         file,
         digest: String::new(),
         agent: Ok("home".into()),

@@ -197,6 +197,7 @@ fn keys() {
     let path = SetPath::of_file(Path::new("/w/s.evalset.json"), Path::new("/w"));
     let mut model = Model::new("w".into(), vec![path.clone()], (160, 48));
     let opened = OpenedSet {
+        criteria: None,
         file: file.clone(),
         digest: "d".into(),
         agent: Ok("a".into()),

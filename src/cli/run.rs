@@ -19,7 +19,7 @@ use super::{Exit, trust};
 use evaltrail_core::domain::{Gate, RunOptions, RunState, clean_line, counted};
 use evaltrail_engine::history::{Resume, ResumedRun, unfinished};
 use evaltrail_engine::process::Runtimes;
-use evaltrail_engine::report::{CauseStates, NextCommands, has_new_causes, resume_of_plan};
+use evaltrail_engine::report::{CauseStates, NextCommands, new_cause_texts, resume_of_plan};
 use evaltrail_engine::runner::{self, BaselineChange, PreparedRun, Request, Selection};
 use evaltrail_engine::workspace::Workspace;
 use std::collections::BTreeMap;
@@ -209,7 +209,7 @@ fn execute_run(
         change: change.as_ref(),
         causes: causes.as_ref().and_then(CauseStates::new),
     };
-    let has_new_cause = has_new_causes(causes.as_ref(), &state);
+    let new_causes = new_cause_texts(causes.as_ref(), &state);
     let all_written = write_ended(cases, &how, (&state, workspace), earlier, &run_id)?;
     if how.record_tools {
         record_answers(&state, workspace)?;
@@ -219,7 +219,7 @@ fn execute_run(
         cases,
         (&state, workspace),
         change,
-        has_new_cause,
+        &new_causes,
         interrupted,
         bad_input,
     );
@@ -273,19 +273,20 @@ fn run_prepared(
     Ok(ended)
 }
 
-/// What changed that `--fail-on` names, in words. `has_new_cause`: there is a new cause of failures, or one that came back.
+/// What changed that `--fail-on` names, in words. `new_causes`: [`new_cause_texts`].
 fn changes_that_fail(
     fail_on: &[RunFailOn],
     change: Option<&BaselineChange>,
-    has_new_cause: bool,
+    new_causes: &[String],
 ) -> Vec<String> {
     let differences: Vec<FailOn> = fail_on.iter().filter_map(|one| one.difference()).collect();
     let since_baseline = change
         .map(|change| counted_changes(&differences, change.broke, change.fell, change.removed));
-    let is_named = has_new_cause && fail_on.contains(&RunFailOn::NewCause);
-    let cause = is_named
-        .then(|| "--fail-on new-cause: failures have a cause that is new or came back".to_string());
-    since_baseline.into_iter().flatten().chain(cause).collect()
+    let is_named = fail_on.contains(&RunFailOn::NewCause);
+    let causes = new_causes.iter().filter(|_| is_named);
+    let causes =
+        causes.map(|words| clean_line(&format!("--fail-on new-cause: {words}")).into_owned());
+    since_baseline.into_iter().flatten().chain(causes).collect()
 }
 
 /// Errors: `--repeat until=…` together with an option that it excludes.
@@ -309,7 +310,7 @@ fn conclude(
     cases: &CaseArgs,
     (state, workspace): (&RunState, &Workspace),
     change: Option<BaselineChange>,
-    has_new_cause: bool,
+    new_causes: &[String],
     interrupted: bool,
     bad_input: bool,
 ) -> Exit {
@@ -320,7 +321,7 @@ fn conclude(
     if let Some(words) = runner::remove_old(workspace) {
         print_note(&words);
     }
-    let changes = changes_that_fail(&cases.fail_on, change.as_ref(), has_new_cause);
+    let changes = changes_that_fail(&cases.fail_on, change.as_ref(), new_causes);
     changes.iter().for_each(|words| print_note(words));
     let tolerated = AllowedFailures {
         failures: cases.max_failures,

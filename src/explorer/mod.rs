@@ -77,6 +77,7 @@ pub use shared::message::{
 pub use shared::model::Dialog;
 pub use shared::model::{Model, Notice, OpenedRun, Screen};
 pub use shared::motion::Motion;
+pub use shared::older_criteria::OlderCriteria;
 pub use shared::outcomes::{CaseAttempts, CaseOutcome, Outcomes};
 pub use shared::run_target::{RunOverrides, RunTarget};
 pub use shared::screen::layout;

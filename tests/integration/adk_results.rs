@@ -380,7 +380,7 @@ fn explorer_and_queue_work_on_adk_results() {
     screen.wait_for("✓ 1  ✗ 1  ! 2");
     screen.wait_for("pay.amount: expected");
     screen.wait_for("LookupError: no book B9");
-    screen.wait_for("failing since run …k_s_1000.51");
+    screen.wait_for("failing since run s");
     let mut press = |keys: &str, shown: &str| {
         screen.keys(keys);
         screen.wait_for(shown);

@@ -83,6 +83,7 @@ impl Workshop {
         for (at, set) in self.sets.iter().enumerate() {
             let Ok(open) = open_set(set) else { continue };
             let result = Ok(OpenedSet {
+                criteria: None,
                 file: Arc::new(open.file),
                 digest: open.digest,
                 agent: Ok("a".into()),
@@ -940,6 +941,7 @@ fn files_that_are_not_adks_are_not_edited() {
     let mut model = Model::new("w".into(), vec![path.clone()], (120, 40));
     let open = open_set(&path).unwrap();
     let result = Ok(OpenedSet {
+        criteria: None,
         file: Arc::new(open.file),
         digest: open.digest,
         agent: Err("none".into()),

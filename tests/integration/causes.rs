@@ -152,6 +152,8 @@ fn new_cause_fails_a_run_and_is_first() {
         &[&gate[..], &reports].concat(),
     ));
     assert_eq!(third.0, Some(1), "{}", third.1);
+    let reason = "--fail-on new-cause: a cause is new or came back: ";
+    assert!(third.1.contains(reason), "{}", third.1);
     let annotations: Vec<&str> = third
         .1
         .lines()

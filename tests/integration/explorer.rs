@@ -46,6 +46,7 @@ fn sample() -> Model {
 fn load(model: &mut Model, set: usize) -> Vec<Effect> {
     let open = open_set(&model.view.sets[set].path).unwrap();
     let result = Ok(OpenedSet {
+        criteria: None,
         file: Arc::new(open.file),
         digest: open.digest,
         agent: Ok("a".into()),
@@ -1195,7 +1196,7 @@ fn own_results_cause_no_foreign_notice() {
     let words = recorded(&mut model, "r2");
     assert_eq!(
         words,
-        "results recorded by another program are shown: run r2 (1 case)"
+        "results recorded by another program are shown: run r2"
     );
 }
 

@@ -61,6 +61,7 @@ fn sample(size: (u16, u16)) -> Model {
             .ok_or_else(|| "none".to_string());
         let notes = Ok(Default::default());
         let result = Ok(OpenedSet {
+            criteria: None,
             file: Arc::new(open.file),
             digest: open.digest,
             agent,
@@ -870,6 +871,7 @@ fn hostile() -> (Model, String) {
     let set = serde_json::json!({"eval_set_id": bad, "eval_cases": [{"eval_id": long, "conversation": []}]});
     let file = SetFile::open(Arc::from(set.to_string()), "x").unwrap();
     let result = Ok(OpenedSet {
+        criteria: None,
         file: Arc::new(file),
         digest: "other".into(),
         agent: Ok(bad.clone()),

@@ -1248,3 +1248,53 @@ fn stored_responses_can_be_judged_again() {
     );
     assert_eq!(attempt.expected[0].response_text(), "It is off.");
 }
+
+/// What an agent did before it failed is no response: scored again, the attempt stays errored.
+#[test]
+fn errored_attempt_stays_errored_again() {
+    use evaltrail_core::domain::{Attempt, AttemptKey, CaseKey, EndedAttempt, RunEvent, Status};
+    use evaltrail_engine::runner::{Request, RunIdentity, Selection, prepare, start};
+    let case = json!({"eval_id": "a", "conversation": [{
+        "user_content": {"parts": [{"text": "Off"}]}, "intermediate_data": {"tool_uses": []},
+    }]});
+    let set = json!({"eval_set_id": "s", "eval_cases": [case]}).to_string();
+    let criteria = json!({"criteria": {"tool_trajectory_avg_score": 1.0}}).to_string();
+    let folder = TestWorkspace::new(&[("s.evalset.json", set), ("test_config.json", criteria)]);
+    let workspace = evaltrail_engine::workspace::Workspace::open(folder.path()).unwrap();
+    let key = AttemptKey {
+        case: 0,
+        attempt: 1,
+    };
+    let kept = Attempt {
+        status: Status::Errored,
+        error: Some("the model gave up".into()),
+        failed: Some(true),
+        actual: [Default::default()].into(),
+        ..Attempt::blank(key, "a")
+    };
+    let case = CaseKey {
+        eval_id: "a".into(),
+        content: String::new(),
+    };
+    let set = workspace.sets[0].clone();
+    let kept = std::sync::Arc::new(EndedAttempt::unrecorded(kept));
+    let request = Request {
+        kept: vec![(set.path.clone(), case, kept)],
+        selections: vec![Selection::all(set)],
+        ..Request::default()
+    };
+    let prepared = prepare(&workspace, &request, &RunIdentity::now()).unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let attempt = runtime.block_on(async {
+        let mut run = start(prepared, None, folder.path());
+        loop {
+            if let RunEvent::Finished(attempt) = run.events.recv().await.expect("it ends") {
+                return attempt;
+            }
+        }
+    });
+    assert_eq!(
+        (attempt.status, attempt.reason().as_ref()),
+        (Status::Errored, "the model gave up")
+    );
+}

@@ -193,6 +193,7 @@ impl World {
                 let (file, digest) = (Arc::new(open.file), open.digest);
                 let notes = read_notes(&path.path);
                 let result = Ok(OpenedSet {
+                    criteria: None,
                     file,
                     digest,
                     agent: Ok("a".into()),

@@ -3,7 +3,9 @@
 
 use crate::common::judge::{JudgeDouble, KEY, Say};
 use crate::common::terminal::Terminal;
+use crate::common::{TestWorkspace, evaltrail, output};
 use base64::prelude::{BASE64_STANDARD, Engine};
+use serde_json::json;
 use std::time::Duration;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_evaltrail");
@@ -132,11 +134,11 @@ fn judged_case_is_overruled_and_rejudged() {
     });
     terminal.keys("mj");
     // Another run: its verdicts have no human verdict yet.
-    terminal.wait_until("judged again", |screen| {
+    terminal.wait_until("scored again", |screen| {
         !screen.contains("human verdict") && screen.contains("✓✗✗✓✗")
     });
     terminal.keys("L");
-    terminal.wait_for("at once · judged again");
+    terminal.wait_for("at once · scored again");
     terminal.keys("qq");
     assert_eq!(terminal.wait_for_end(), 0);
     terminal.assert_restored();
@@ -766,4 +768,39 @@ fn empty_folder_captures_and_opens_sample() {
     terminal.keys("q");
     assert_eq!(terminal.wait_for_end(), 0);
     terminal.assert_restored();
+}
+
+/// Criteria that another program edits while the explorer is open: the results say that they are older, and are scored again with
+/// one command.
+#[test]
+fn criteria_edited_elsewhere_make_results_older() {
+    let row = |n: usize| {
+        let row = json!({"eval_case_id": format!("case_{n}"), "prompt": "p", "reference": "a b", "response": "a c"});
+        format!("{row}\n")
+    };
+    let criteria =
+        |threshold: f64| json!({"criteria": {"response_match_score": threshold}}).to_string();
+    let workspace = TestWorkspace::new(&[
+        ("rows.jsonl", (0..3).map(row).collect()),
+        ("test_config.json", criteria(0.8)),
+    ]);
+    let (folder, home) = (workspace.path(), workspace.path().join("home"));
+    output(
+        evaltrail(&home)
+            .args(["score", "rows.jsonl", "-q"])
+            .current_dir(folder),
+    );
+    let mut terminal = Terminal::start_in(BINARY, &[], &home, (160, 40), folder, &[]);
+    terminal.wait_for("case_2");
+    terminal.keys("l");
+    let older = "with other criteria than now";
+    terminal.wait_until("results of these criteria", |screen| {
+        screen.contains("1 of 2 expected words") && !screen.contains(older)
+    });
+    std::fs::write(folder.join("test_config.json"), criteria(0.25)).unwrap();
+    terminal.wait_for(older);
+    terminal.keys("mn");
+    terminal.wait_until("new results", |screen| {
+        screen.contains("3 passed") && !screen.contains(older)
+    });
 }

@@ -11,7 +11,7 @@ use evaltrail::explorer::{
     ActiveWhatIf, CaseRef, EditDone, EditMsg, Effect, Model, Msg, OpenedSet, ResultEffect,
     ResultMsg, RunEffect, RunTarget, SetLoaded, SetMsg, Theme, draw, rescored, update,
 };
-use evaltrail::explorer::{Proposal, ProposalLine};
+use evaltrail::explorer::{OlderCriteria, Proposal, ProposalLine};
 use evaltrail_core::domain::{
     Attempt, AttemptKey, Content, Conversation, Criterion, Decision, DecisionKind, EvalCase,
     Invocation, Status, ToolCall, Trajectory, case_status, causes_of_worst_attempt,
@@ -80,6 +80,7 @@ fn model_with(change: impl Fn(&mut Vec<Arc<Attempt>>)) -> Model {
     let text = json!({"eval_set_id": "x", "eval_cases": cases}).to_string();
     let file = Arc::new(SetFile::open(Arc::from(text), "x").unwrap());
     let result = Ok(OpenedSet {
+        criteria: None,
         file,
         digest: String::new(),
         agent: Err("none".into()),
@@ -209,6 +210,7 @@ fn what_if_survives_external_case_edit() {
     let cases: Vec<Value> = (0..4).map(|at| write_case(&case(at))).collect();
     let text = json!({"eval_set_id": "x", "eval_cases": cases}).to_string();
     let result = Ok(OpenedSet {
+        criteria: None,
         file: Arc::new(SetFile::open(Arc::from(text), "x").unwrap()),
         digest: "edited".into(),
         agent: Err("none".into()),
@@ -373,15 +375,11 @@ fn written_what_if_stays_and_follows_undo() {
         !model.view.what_if.as_ref().unwrap().is_written,
         "another change is not"
     );
-    assert_eq!(
-        model.criteria_edited_since(case),
-        None,
-        "shown with its criteria"
-    );
+    assert_eq!(model.older_criteria(case), None, "shown with its criteria");
     press(&mut model, "w d");
     assert_eq!(
-        model.criteria_edited_since(case).as_deref(),
-        Some("test_config.json"),
+        model.older_criteria(case),
+        Some(OlderCriteria::Edited("test_config.json".into())),
         "the results are those of the earlier criteria"
     );
 }
@@ -643,6 +641,7 @@ fn keys_of_m_open_scores_and_statistics() {
         .collect();
     let file = Arc::new(SetFile::open(Arc::from(rows), "x").unwrap());
     let result = Ok(OpenedSet {
+        criteria: None,
         file,
         digest: "2".into(),
         agent: Err("none".into()),

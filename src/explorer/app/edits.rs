@@ -57,10 +57,13 @@ pub(crate) fn edited(model: &mut Model, done: EditDone) -> Vec<Effect> {
             chat::on_saved(model);
         }
     }
+    let mut is_undone_triage = false;
     if saved {
         effects.extend(drafts::list_again(model, &done.written));
     } else {
-        effects.extend(queue::edited(model, &done.words, done.stands));
+        let decided = queue::edited(model, &done.words, done.stands);
+        is_undone_triage = !done.stands && !decided.is_empty();
+        effects.extend(decided);
     }
     what_if::edited(model, &done);
     let is_of_criteria = note_criteria(model, &done);
@@ -71,6 +74,9 @@ pub(crate) fn edited(model: &mut Model, done: EditDone) -> Vec<Effect> {
         .map(|note| format!(" ({note})"))
         .or_else(|| hint(model, next).map(|words| format!("; {words}")))
         .unwrap_or_default();
+    if is_undone_triage {
+        rest = format!("; the triage has its decisions as before{rest}");
+    }
     if is_of_criteria {
         rest = format!("{}{rest}", outdated_text(model));
     }

@@ -87,9 +87,14 @@ fn has_acceptable_attempt(model: &Model, case: CaseRef) -> Enabled {
         );
     }
     let attempt = authoring::attempt_to_accept(model, case);
-    match attempt.is_some_and(|attempt| attempt.status == Status::Errored) {
-        true => Err("the agent did not finish; there is no complete turn to accept"),
-        false => Ok(()),
+    match attempt {
+        Some(attempt) if attempt.status == Status::Errored => {
+            Err("the agent did not finish; there is no complete turn to accept")
+        }
+        Some(attempt) if !attempt.model_errors.is_empty() => Err(
+            "the model reported an error: what the agent did then is not what is expected of it",
+        ),
+        _ => Ok(()),
     }
 }
 

@@ -3,9 +3,11 @@
 use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::effect::{Effect, ResultEffect};
 use crate::explorer::shared::model::Model;
+use crate::explorer::shared::older_criteria::OlderCriteria;
 use evaltrail_core::domain::{
     Decision, DecisionKind, Quarantine, Status, Totals, causes_of_worst_attempt, rfc3339,
 };
+use evaltrail_engine::config::FILE_NAME;
 use jiff::Timestamp;
 
 impl Model {
@@ -36,15 +38,17 @@ impl Model {
         holds.then_some(decision)
     }
 
-    /// Whether a case was run after its criteria were changed, and fails all the same.
+    /// Whether a case was run after it was decided to run it again, or after its criteria were changed, and fails all the same.
     fn is_answered(&self, case: CaseRef, decision: &Decision) -> bool {
         let started = self.view.outcomes.get(case);
         let started = started.and_then(|outcome| outcome.run.started.parse::<Timestamp>().ok());
         let decided = decision.at.parse::<Timestamp>().ok();
-        decision.kind == Some(DecisionKind::Relax)
-            && started
-                .zip(decided)
-                .is_some_and(|(started, at)| started >= at)
+        matches!(
+            decision.kind,
+            Some(DecisionKind::Relax | DecisionKind::RunAgain)
+        ) && started
+            .zip(decided)
+            .is_some_and(|(started, at)| started >= at)
     }
 
     /// The change of criteria of a triage with which a case passes, if its result is older.
@@ -56,10 +60,24 @@ impl Model {
 
     /// That the result of a case is older than its criteria, to be shown after the reason; empty if that is not known.
     pub(crate) fn older_result_text(&self, case: CaseRef) -> String {
-        match (self.relaxed_by(case), self.criteria_edited_since(case)) {
+        match (self.relaxed_by(case), self.older_criteria(case)) {
             (Some(change), _) => format!("the criteria were changed after this result: {change}"),
-            (None, Some(file)) => format!("{file} was edited after this result"),
+            (None, Some(older)) => older.after_reason(),
             (None, None) => String::new(),
+        }
+    }
+
+    /// [`Model::older_result_text`] for a list. Rules are for some tools only, so that they count for the cases that pass with them;
+    /// of a whole run with other criteria, the border of the list says so.
+    pub(crate) fn older_result_in_list(&self, case: CaseRef) -> String {
+        let is_of_rules = |older: OlderCriteria| match older {
+            OlderCriteria::Edited(file) => file == FILE_NAME,
+            OlderCriteria::Other => true,
+        };
+        let is_elsewhere = self.older_criteria(case).is_some_and(is_of_rules);
+        match self.relaxed_by(case).is_none() && is_elsewhere {
+            true => String::new(),
+            false => self.older_result_text(case),
         }
     }
 

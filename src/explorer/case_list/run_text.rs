@@ -4,6 +4,7 @@ use crate::explorer::shared::case_ref::CaseRef;
 use crate::explorer::shared::model::Model;
 use evaltrail_core::domain::{InFlight, RunBy, RunRef, RunState, unix_seconds};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Formats a time relative to now, for example "3 min ago". A time more than a month ago is shown as its date.
 fn ago(then: f64, now: f64, date: &str) -> String {
@@ -63,13 +64,37 @@ impl Model {
             .flat_map(|set| self.view.outcomes.runs(*set))
             .map(|(run, _)| run);
         let newest = self.run_text(all.find(|run| run.id == *newest)?);
+        let older = match sets.iter().any(|set| self.has_older_criteria(*set)) {
+            true => ", with other criteria than now",
+            false => "",
+        };
         Some(match runs.len() {
-            1 => newest,
+            1 => format!("{newest}{older}"),
             count if sets.iter().any(|set| self.has_mixed_criteria(*set)) => {
                 format!("{count} runs with different criteria, newest: {newest}")
             }
-            count => format!("{count} runs, newest: {newest}"),
+            count => format!("{count} runs{older}, newest: {newest}"),
         })
+    }
+
+    /// Whether a result of a set is from a run with other criteria than those of now, as far as both are known.
+    fn has_older_criteria(&self, set: usize) -> bool {
+        let Some(view) = self
+            .view
+            .sets
+            .get(set)
+            .filter(|_| self.opened_run.is_none())
+        else {
+            return false;
+        };
+        let then = |(run, _): (&Arc<RunRef>, usize)| {
+            let mut known = self.trends.runs.iter();
+            let summary = known.rfind(|summary| summary.run_id == run.id)?;
+            summary.criteria_of(&view.path.path)
+        };
+        let mut runs = self.view.outcomes.runs(set).filter_map(then);
+        view.criteria
+            .is_some_and(|now| runs.any(|then| then != now))
     }
 
     /// Whether the results of a set are from runs with different criteria, as far as the runs are known.

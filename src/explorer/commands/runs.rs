@@ -16,10 +16,7 @@ const BASE: Command = Command {
 };
 
 pub static RUNS: Command = Command {
-    id: &CommandName {
-        name: "runs",
-        default_keys: &["H"],
-    },
+    id: &command_names::RUNS,
     help: "every run of the folder: open one as it was, compare two, name, pin or delete them",
     hint: Some("runs"),
     access: Access::Reads,

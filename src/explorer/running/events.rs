@@ -19,7 +19,9 @@ use crate::explorer::shared::run_screen::{LiveScreen, RunScreen, RunScreenState}
 use crate::explorer::shared::set_view::SetState;
 use crate::explorer::shown_case::refresh;
 use evaltrail_core::analysis::PassCount;
-use evaltrail_core::domain::{AttemptKey, EndedAttempt, Gate, RunEvent, RunRef, RunState, counted};
+use evaltrail_core::domain::{
+    AttemptKey, EndedAttempt, Gate, RunEvent, RunRef, RunState, Status, counted, worst_attempt,
+};
 use evaltrail_engine::history::{PastResult, ResultOrigin, find_case};
 use std::sync::Arc;
 
@@ -209,17 +211,23 @@ fn replaced_attempts_text(model: &Model) -> String {
     }
 }
 
-/// Has the lines of the case screen rebuilt after an attempt of its case was added.
+/// Has the lines of the case screen rebuilt after an attempt of its case was added. It shows the worst attempt, unless it is on one
+/// that did not pass.
 fn refresh_open_case(model: &mut Model, at: CaseRef) {
-    let turns = model
-        .view
-        .outcomes
-        .get(at)
-        .map_or(1, |outcome| outcome.attempts.len());
+    let outcome = model.view.outcomes.get(at);
+    let attempts = outcome.map_or(&[][..], |outcome| &outcome.attempts);
+    let is_unsuccessful = |attempt: &Arc<EndedAttempt>| attempt.status != Status::Passed;
+    let worst = worst_attempt(attempts);
+    let worst = worst.and_then(|worst| attempts.iter().position(|one| Arc::ptr_eq(one, worst)));
+    let stays = model
+        .open_case()
+        .is_some_and(|case| attempts.get(case.attempt).is_some_and(is_unsuccessful));
     if let Some(case) = model.open_case_mut()
         && case.at == at
     {
-        case.attempt = case.attempt.min(turns.saturating_sub(1));
+        if !stays {
+            case.attempt = worst.unwrap_or(0);
+        }
         case.is_stale = true;
     }
 }

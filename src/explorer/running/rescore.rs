@@ -16,22 +16,20 @@ use std::sync::Arc;
 
 /// The listed cases with recorded responses whose results are older than their criteria.
 pub(crate) fn outdated_cases(model: &Model) -> Vec<CaseRef> {
-    if !may_be_outdated(model) {
-        return Vec::new();
-    }
     let listed = model.view.browse.visible.iter().copied();
     listed.filter(|case| is_outdated(model, *case)).collect()
 }
 
-/// Whether some result may be older than its criteria. Called for each frame, so that it looks at no case.
-fn may_be_outdated(model: &Model) -> bool {
-    !model.criteria_edits.is_empty() || model.decisions.has_any_of_kind(DecisionKind::Relax)
-}
-
+/// Called for each frame, so that it looks at no other case than the one under the cursor.
 pub(crate) fn can_score_outdated(model: &Model) -> Enabled {
     can_run(model)?;
-    let none = "no criteria were changed since the results";
-    may_be_outdated(model).then_some(()).ok_or(none)
+    let may_be_outdated = !model.criteria_edits.is_empty()
+        || model.decisions.has_any_of_kind(DecisionKind::Relax)
+        || model
+            .current_case()
+            .is_some_and(|case| is_outdated(model, case));
+    let none = "the result of this case is not older than its criteria";
+    may_be_outdated.then_some(()).ok_or(none)
 }
 
 fn is_outdated(model: &Model, case: CaseRef) -> bool {
@@ -39,7 +37,7 @@ fn is_outdated(model: &Model, case: CaseRef) -> bool {
         |attempt: &Arc<EndedAttempt>| attempt.actual_turns > 0 && attempt.turn.is_none();
     let outcome = model.view.outcomes.get(case);
     outcome.is_some_and(|outcome| outcome.attempts.iter().all(is_recorded))
-        && (model.criteria_edited(case).is_some() || model.relaxed_by(case).is_some())
+        && (model.older_criteria_of_result(case).is_some() || model.relaxed_by(case).is_some())
 }
 
 /// Scores the listed cases again whose results are older than their criteria. If a judge is needed, asks first. A run has the

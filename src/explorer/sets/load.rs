@@ -48,8 +48,10 @@ pub(crate) fn set_loaded(model: &mut Model, loaded: SetLoaded) -> Vec<Effect> {
             agent,
             notes,
             stubs,
+            criteria,
         }) => {
             view.stubs = stubs;
+            view.criteria = criteria;
             view.agent = agent;
             effects.extend(put_notes(model, set, notes));
             if matches!(&model.view.sets[set].state, SetState::Ready(_, known) if *known == digest)

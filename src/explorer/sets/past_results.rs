@@ -10,7 +10,7 @@ use crate::explorer::shared::notices::notify_about;
 use crate::explorer::shared::ticket::Ticket;
 use evaltrail_core::domain::RunRef;
 use evaltrail_engine::history::{PastResult, is_unchanged};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -75,26 +75,18 @@ pub(crate) fn history(model: &mut Model, ticket: Ticket, results: Vec<PastResult
     effects
 }
 
-/// The runs of the shown results, each with the number of its cases.
-fn shown_runs(model: &Model) -> BTreeMap<String, usize> {
-    let mut runs = BTreeMap::new();
-    for (run, cases) in (0..model.view.sets.len()).flat_map(|set| model.view.outcomes.runs(set)) {
-        *runs.entry(run.id.clone()).or_default() += cases;
-    }
-    runs
+/// The ids of the runs of the shown results.
+fn shown_runs(model: &Model) -> BTreeSet<String> {
+    let sets = 0..model.view.sets.len();
+    let runs = sets.flat_map(|set| model.view.outcomes.runs(set));
+    runs.map(|(run, _)| run.id.clone()).collect()
 }
 
-/// Says which runs of other programs are shown now.
-fn notify_new_runs(model: &mut Model, before: &BTreeMap<String, usize>) {
+/// Says which runs of other programs are shown now. How many cases they have is not known as long as sets are being read.
+fn notify_new_runs(model: &mut Model, before: &BTreeSet<String>) {
     let new: Vec<String> = shown_runs(model)
-        .into_iter()
-        .filter(|(run, _)| !before.contains_key(run))
-        .map(|(run, cases)| {
-            format!(
-                "run {run} ({cases} {})",
-                if cases == 1 { "case" } else { "cases" }
-            )
-        })
+        .difference(before)
+        .map(|run| format!("run {run}"))
         .collect();
     if !new.is_empty() {
         let topic = "results recorded by another program are shown";

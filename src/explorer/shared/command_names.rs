@@ -212,3 +212,8 @@ pub static PREVIOUS_COMPARED: CommandName = CommandName {
     name: "previous case",
     default_keys: &["N"],
 };
+
+pub static RUNS: CommandName = CommandName {
+    name: "runs",
+    default_keys: &["H"],
+};

@@ -232,6 +232,8 @@ pub struct OpenedSet {
     pub notes: Result<Notes, String>,
     /// The text of the file of stubs beside it.
     pub stubs: Option<Arc<str>>,
+    /// A hash of the criteria that a run would use now, if they are known.
+    pub criteria: Option<u64>,
 }
 
 /// Messages about a conversation with an agent.

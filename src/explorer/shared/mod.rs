@@ -29,6 +29,7 @@ pub mod message;
 pub mod model;
 pub mod motion;
 pub mod notices;
+pub mod older_criteria;
 pub mod outcomes;
 pub mod queries;
 pub mod queue_criteria;

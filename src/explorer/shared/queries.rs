@@ -6,6 +6,7 @@ use crate::explorer::shared::case_screen::CaseScreen;
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::effect::ReadFiles;
 use crate::explorer::shared::model::{CommandTarget, Model};
+use crate::explorer::shared::older_criteria::OlderCriteria;
 use crate::explorer::shared::set_tree::group_of;
 use crate::explorer::shared::set_view::{SetState, SetView};
 use evaltrail_core::domain::{AttemptKey, CaseKey, CaseNotes, EndedAttempt, RunRef, RunState};
@@ -130,30 +131,32 @@ impl Model {
         self.view.sets.iter().filter_map(read).collect()
     }
 
-    /// The name of the file of criteria or rules that had another content in the run of a case's result. `None` while a
-    /// what-if shows the results with other criteria.
-    pub fn criteria_edited_since(&self, case: CaseRef) -> Option<String> {
+    /// That the result of a case is one of other criteria than those of now. `None` while a what-if shows the results with other
+    /// criteria.
+    pub fn older_criteria(&self, case: CaseRef) -> Option<OlderCriteria> {
         match self.view.what_if {
             Some(_) => None,
-            None => self.criteria_edited(case),
+            None => self.older_criteria_of_result(case),
         }
     }
 
     /// The same, also while a what-if is active.
-    pub(crate) fn criteria_edited(&self, case: CaseRef) -> Option<String> {
-        let started = &self.view.outcomes.get(case)?.run.started;
-        let started: Timestamp = started.parse().ok()?;
-        let beside = self
-            .view
-            .sets
-            .get(case.set)?
-            .path
-            .path
-            .with_file_name(CRITERIA_FILE);
+    pub(crate) fn older_criteria_of_result(&self, case: CaseRef) -> Option<OlderCriteria> {
+        let run = &self.view.outcomes.get(case)?.run;
+        let started: Timestamp = run.started.parse().ok()?;
+        let set = self.view.sets.get(case.set)?;
+        let beside = set.path.path.with_file_name(CRITERIA_FILE);
         let is_of_case =
             |path: &Path| path == beside || path.file_name() == Some(FILE_NAME.as_ref());
-        let path = self.criteria_edits.changed_since(started, is_of_case)?;
-        Some(path.file_name()?.to_string_lossy().into_owned())
+        if let Some(path) = self.criteria_edits.changed_since(started, is_of_case) {
+            let name = path.file_name()?.to_string_lossy().into_owned();
+            return Some(OlderCriteria::Edited(name));
+        }
+        let now = set.criteria.filter(|_| self.opened_run.is_none())?;
+        let mut runs = self.trends.runs.iter();
+        let of_run = runs.rfind(|one| one.run_id == run.id)?;
+        let then = of_run.criteria_of(&set.path.path)?;
+        (then != now).then_some(OlderCriteria::Other)
     }
 
     /// The case that an attempt of a run belongs to. Takes into account that the file may have been edited since the

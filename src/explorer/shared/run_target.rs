@@ -18,7 +18,7 @@ pub enum RunTarget {
     Saved,
     /// What the unfinished run with this id is against, which is continued with its own cases.
     Resume(String),
-    /// Attempts of earlier runs, to be judged again: the same number of attempts for each case, in order.
+    /// Attempts of earlier runs, to be scored again: the same number of attempts for each case, in order.
     Recorded(Arc<Vec<(CaseRef, Arc<EndedAttempt>)>>),
 }
 

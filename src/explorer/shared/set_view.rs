@@ -25,6 +25,8 @@ pub struct SetView {
     pub notes: Arc<Notes>,
     /// The text of the file of stubs beside it.
     pub stubs: Option<Arc<str>>,
+    /// A hash of the criteria that a run would use now, if they are known.
+    pub criteria: Option<u64>,
     /// The most recently read version of the file. It is retained when the file can no longer be read, because the
     /// positions of cases refer to it.
     pub read: Option<Arc<SetFile>>,
@@ -89,6 +91,7 @@ impl SetView {
             agent: Err("not looked for yet".into()),
             notes: Arc::default(),
             stubs: None,
+            criteria: None,
             read: None,
             loaded: Ticket::default(),
             past: Vec::new(),

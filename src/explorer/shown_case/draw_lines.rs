@@ -215,9 +215,10 @@ pub(crate) fn verdict_line(line: &VerdictLine, row: Rect, theme: &Theme, buffer:
             let style = theme.status(*status);
             put(buffer, row.x + 1, row.y, 1, status.glyph(), style);
             let end = reason_at.saturating_sub(2).min(row.right());
-            let name_room = end.saturating_sub(row.x + 4 + numbers.len() as u16);
+            let width = numbers.chars().count() as u16;
+            let name_room = end.saturating_sub(row.x + 4 + width);
             put(buffer, row.x + 3, row.y, name_room, name, style);
-            put_right(buffer, end, row.y, 11, numbers, style);
+            put_right(buffer, end, row.y, width, numbers, style);
             put_spans(buffer, (reason_at, row.y), room, reason, theme, Role::Text);
         }
         VerdictLine::More(at, reason) => {

@@ -3,6 +3,7 @@
 use crate::explorer::case_list::trend::{points, put_sparkline};
 use crate::explorer::shared::case_lines::{BodyLine, CaseLines};
 use crate::explorer::shared::case_screen::CaseScreen;
+use crate::explorer::shared::command_names::RUNS;
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::model::Model;
 use crate::explorer::shared::screen::layout;
@@ -13,9 +14,10 @@ use crate::explorer::shown_case::draw_lines::{
 use crate::explorer::shown_case::fitted_verdict::fitted_reasons;
 use crate::explorer::shown_case::refresh;
 use crate::explorer::shown_case::verdict::{VerdictLine, verdict_lines};
-use crate::explorer::widgets::attempts::attempt_text;
+use crate::explorer::widgets::attempts::{FLAKY, attempt_text};
 use crate::explorer::widgets::panel;
 use crate::explorer::widgets::text::put;
+use evaltrail_core::analysis::PassCount;
 use evaltrail_core::domain::Status;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -34,8 +36,12 @@ pub(crate) fn draw(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer
         let inner = panel(area, "", false, theme, buffer);
         if model.is_on(Context::Run) {
             let has_results = model.run.as_ref().is_some_and(|run| run.totals.ended() > 0);
+            let newer = format!(
+                "a newer run has results of this case; {} opens this run as it was",
+                RUNS.key()
+            );
             let text = match has_results {
-                true => "no preview of this result",
+                true => newer.as_str(),
                 false => NO_RESULT,
             };
             let width = inner.width.saturating_sub(1);
@@ -152,19 +158,24 @@ fn put_outcome(
         let room = row.width.saturating_sub(used);
         used += put(buffer, row.x + used, row.y, room, words, style);
     };
-    let unsteady = if outcome.unsteady { ", unsteady" } else { "" };
-    let words = format!(
-        "{} {}{unsteady}",
-        outcome.worst.glyph(),
-        outcome.worst.label()
-    );
-    write(&words, theme.status(outcome.worst));
-    if outcome.attempts.len() > 1 {
-        let statuses: Vec<Status> = outcome
-            .attempts
-            .iter()
-            .map(|attempt| attempt.status)
-            .collect();
+    let statuses: Vec<Status> = outcome
+        .attempts
+        .iter()
+        .map(|attempt| attempt.status)
+        .collect();
+    let is_flaky = PassCount::of_statuses(statuses.iter().copied()).is_flaky();
+    match is_flaky {
+        true => write(&format!("{FLAKY} flaky"), theme.style(Role::Note)),
+        false => {
+            let unsteady = if outcome.unsteady { ", unsteady" } else { "" };
+            let (glyph, label) = (outcome.worst.glyph(), outcome.worst.label());
+            write(
+                &format!("{glyph} {label}{unsteady}"),
+                theme.status(outcome.worst),
+            );
+        }
+    }
+    if statuses.len() > 1 {
         let words = format!("  {}", attempt_text(&statuses));
         write(&words, theme.style(Role::Text));
     }

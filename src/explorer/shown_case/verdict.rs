@@ -9,6 +9,7 @@ use crate::explorer::shared::command_names::{
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::enabled::can_score;
 use crate::explorer::shared::model::Model;
+use crate::explorer::shared::older_criteria::OlderCriteria;
 use crate::explorer::shown_case::body_data::human_verdicts;
 use crate::explorer::widgets::text::fit;
 use evaltrail_core::diff::{Line, Span, Tone, wrap_line};
@@ -89,7 +90,7 @@ pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLin
     };
     failed.iter().for_each(|metric| add(metric, &mut lines));
     let suggestion = model.shown_case().and_then(|case| case.suggestion.as_ref());
-    if let Some(change) = suggestion.filter(|_| edited_criteria(model).is_none()) {
+    if let Some(change) = suggestion.filter(|_| older_criteria(model).is_none()) {
         lines.extend(notes(&suggestion_text(model, change), width));
     }
     if !attempt.undecided.is_empty() {
@@ -111,16 +112,16 @@ fn visible_case(model: &Model) -> Option<CaseRef> {
     shown.or_else(|| model.current_case())
 }
 
-/// The name of the file with criteria of the visible case that had another content in the run.
-fn edited_criteria(model: &Model) -> Option<String> {
-    model.criteria_edited_since(visible_case(model)?)
+/// That the visible result is one of other criteria than those of now.
+fn older_criteria(model: &Model) -> Option<OlderCriteria> {
+    model.older_criteria(visible_case(model)?)
 }
 
 /// What a change of criteria would do, with the key that tries it; if the criteria were changed since the run, that they were.
 pub(super) fn suggestion_text(model: &Model, change: &WhatIf) -> String {
-    if let Some(file) = edited_criteria(model) {
+    if let Some(older) = older_criteria(model) {
         let again = JUDGE_AGAIN.key();
-        return format!("{file} was edited since this run  ({again} score it again)");
+        return format!("{}  ({again} score it again)", older.describe());
     }
     let words = change.describe().join(" + ");
     let hint = match model.screen_context() {
@@ -244,7 +245,7 @@ fn case_notes(model: &Model, attempt: &AttemptSummary, width: usize, lines: &mut
         .and_then(|case| model.view.outcomes.get(case))
         .is_some_and(|o| o.is_edited())
         && attempt.turn.is_none();
-    if let Some(words) = edited_text(edited, edited_criteria(model)) {
+    if let Some(words) = edited_text(edited, older_criteria(model)) {
         lines.extend(notes(&words, width));
     }
     let decided = visible_case(model)
@@ -254,7 +255,7 @@ fn case_notes(model: &Model, attempt: &AttemptSummary, width: usize, lines: &mut
         lines.extend(notes(&clean_line(&decided), width));
     }
     let older = visible_case(model)
-        .filter(|_| attempt.status != Status::Passed && edited_criteria(model).is_none())
+        .filter(|_| attempt.status != Status::Passed && older_criteria(model).is_none())
         .map(|case| model.older_result_text(case))
         .filter(|text| !text.is_empty());
     if let Some(older) = older {
@@ -272,8 +273,8 @@ fn case_notes(model: &Model, attempt: &AttemptSummary, width: usize, lines: &mut
     }
 }
 
-/// What was edited since the run, the case or the file with its criteria, and what the result is then.
-fn edited_text(is_case_edited: bool, criteria: Option<String>) -> Option<String> {
+/// What was edited since the run, the case or its criteria, and what the result is then.
+fn edited_text(is_case_edited: bool, criteria: Option<OlderCriteria>) -> Option<String> {
     let (run, judge) = (RUN.key(), JUDGE_AGAIN.key());
     let keys = format!("({judge} score it again, {run} run the case)");
     let text = match (is_case_edited, criteria) {
@@ -281,13 +282,15 @@ fn edited_text(is_case_edited: bool, criteria: Option<String>) -> Option<String>
         (true, None) => {
             "edited since this run, and compared with the case as it is now".to_string()
         }
-        (false, Some(file)) => {
+        (false, Some(older)) => {
             format!(
-                "{file} was edited since this run; this is the result with the earlier criteria"
+                "{}; this is the result by the criteria of the run",
+                older.describe()
             )
         }
-        (true, Some(file)) => format!(
-            "the case and {file} were edited since this run: compared with the case as it is now, scored with the earlier criteria"
+        (true, Some(older)) => format!(
+            "the case was edited since this run, and compared as it is now; {}",
+            older.describe()
         ),
     };
     Some(format!("{text}  {keys}"))

@@ -6,6 +6,7 @@ use crate::explorer::shared::ticket::Ticket;
 use crate::explorer::terminal::task_context::TaskContext;
 use evaltrail_core::domain::search_text;
 use evaltrail_core::formats::SetFile;
+use evaltrail_engine::runner::current_criteria_id;
 use evaltrail_engine::workspace::{
     SetPath, Workspace, agent_for, open_set, read_notes, stubs_text,
 };
@@ -42,6 +43,7 @@ pub(super) fn loaded(
             let notes = read_notes(&path.path);
             let stubs = stubs_text(&path.path).map(Arc::from);
             OpenedSet {
+                criteria: current_criteria_id(workspace, path, &open.file),
                 file: Arc::new(open.file),
                 digest: open.digest,
                 agent,

@@ -367,7 +367,7 @@ fn open_questions(
     Ok(questions)
 }
 
-/// What is to be judged again, by file and case.
+/// What is to be scored again, by file and case.
 fn saved_attempts(
     context: &TaskContext,
     cases: &[ChosenCase],

@@ -110,6 +110,9 @@ pub enum AcceptError {
     /// The agent or the connection to it failed.
     #[error("the agent did not finish; there is no complete turn to accept")]
     Errored,
+    /// The model reported an error, or stopped early.
+    #[error("the model reported an error: what the agent did then is not what is expected of it")]
+    ModelError,
     /// The case is a scenario and has no expected turns.
     #[error("a simulated user plays this case; it has no expected turns")]
     Scenario,
@@ -126,6 +129,9 @@ pub fn accept_in_case(
 ) -> Result<EvalCase, AcceptError> {
     if ran.status == Status::Errored {
         return Err(AcceptError::Errored);
+    }
+    if ran.model_errors().next().is_some() {
+        return Err(AcceptError::ModelError);
     }
     let mut meant = case.clone();
     let Conversation::Turns(turns) = &mut meant.conversation else {
@@ -316,7 +322,7 @@ fn response_of(expected: &Invocation, actual: &Invocation) -> Option<Content> {
 mod tests {
     use super::*;
     use crate::diff::calls_equal;
-    use crate::domain::Part;
+    use crate::domain::{AttemptKey, ModelError, Part};
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -346,6 +352,42 @@ mod tests {
             )
         };
         turn.calls().iter().map(call).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn nothing_is_accepted_after_a_model_error() {
+        let with_errors = |reported_errors: Vec<ModelError>| Invocation {
+            reported_errors,
+            ..turn(&[("a", 2)], "")
+        };
+        let case = EvalCase {
+            eval_id: "a".into(),
+            conversation: Conversation::Turns(vec![turn(&[("a", 1)], "done")]),
+            session_input: None,
+            rubrics: Vec::new(),
+            final_session_state: None,
+            created: 0.0,
+            saved: None,
+            recorded: Vec::new(),
+            extra: serde_json::Map::new(),
+        };
+        let accepted = |errors| {
+            let key = AttemptKey {
+                case: 0,
+                attempt: 1,
+            };
+            let attempt = Attempt {
+                actual: [with_errors(errors)].into(),
+                ..Attempt::blank(key, "a")
+            };
+            accept_in_case(&case, &attempt, |_| Some(AcceptablePart::Turn)).map(drop)
+        };
+        assert_eq!(accepted(Vec::new()), Ok(()));
+        let error = ModelError {
+            code: "RESOURCE_EXHAUSTED".into(),
+            ..ModelError::default()
+        };
+        assert_eq!(accepted(vec![error]), Err(AcceptError::ModelError));
     }
 
     #[test]

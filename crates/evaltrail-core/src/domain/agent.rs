@@ -86,7 +86,7 @@ impl AgentSpec {
             }
             AgentSpec::Python { function, .. } => format!("python {function}"),
             AgentSpec::Saved => "saved responses".into(),
-            AgentSpec::PriorAttempts => "judged again".into(),
+            AgentSpec::PriorAttempts => "scored again".into(),
             AgentSpec::Replay { path, .. } => {
                 format!(
                     "replay {}",

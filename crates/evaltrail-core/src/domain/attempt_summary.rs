@@ -189,10 +189,8 @@ impl AttemptSummary {
 
     /// [`AttemptSummary::reason`] after the errors that the model reported. A reason that only repeats the error is left out.
     pub fn reason_with_model_errors(&self) -> String {
-        let repeats = |reason: &str| match &self.model_errors[..] {
-            [(_, error)] => error.text() == reason,
-            _ => false,
-        };
+        let mut errors = self.model_errors.iter();
+        let mut repeats = |reason: &str| errors.any(|(_, error)| error.text() == reason);
         let reason = Some(self.reason().to_string());
         let reason = reason.filter(|reason| !reason.is_empty() && !repeats(reason));
         self.model_error_text()

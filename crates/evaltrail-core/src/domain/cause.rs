@@ -50,10 +50,10 @@ impl Attempt {
     /// failed metrics count; if no metric failed, those of metrics that were not evaluated.
     pub fn causes(&self) -> Vec<Cause> {
         if let Some(error) = &self.error {
+            // What the model reported may be the error itself.
+            let in_model = self.causes_in_model(|one| one.text() != *error);
             let error = Cause::Error(normalised(error).into());
-            return std::iter::once(error)
-                .chain(self.causes_in_model())
-                .collect();
+            return std::iter::once(error).chain(in_model).collect();
         }
         let of = |status| {
             self.metrics
@@ -72,7 +72,7 @@ impl Attempt {
             .filter(|(_, one)| one.rule != FindingRule::VariantMatched)
             .collect();
         found.sort_by_key(|(_, one)| position(one));
-        let mut causes = self.causes_in_model();
+        let mut causes = self.causes_in_model(|_| true);
         for cause in found
             .into_iter()
             .map(|(metric, finding)| cause_of(metric, finding))
@@ -84,10 +84,10 @@ impl Attempt {
         causes
     }
 
-    /// The kinds of errors that the model reported.
-    fn causes_in_model(&self) -> Vec<Cause> {
+    /// The kinds of the errors that the model reported and that count.
+    fn causes_in_model(&self, counts: impl Fn(&ModelError) -> bool) -> Vec<Cause> {
         let mut causes = Vec::new();
-        for (_, error) in self.model_errors() {
+        for (_, error) in self.model_errors().filter(|(_, error)| counts(error)) {
             let cause = Cause::ModelError(normalised_kind(error).into());
             if causes.len() < MAX_CAUSES / 2 && !causes.contains(&cause) {
                 causes.push(cause);
@@ -311,6 +311,7 @@ fn normalised(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Invocation;
     use crate::domain::{AttemptKey, Score};
 
     #[test]
@@ -327,6 +328,35 @@ mod tests {
         assert_eq!(normalised("the agent's own words"), "the agent's own words");
         assert_eq!(normalised("an open \" quote"), "an open \" quote");
         assert_eq!(normalised(&"x ".repeat(10_000)).chars().count(), MAX_TEXT);
+    }
+
+    #[test]
+    fn error_reported_twice_is_one_cause() {
+        let with_model_error = |message: &str| {
+            let error = ModelError {
+                code: "RuntimeError".into(),
+                message: message.into(),
+                ..ModelError::default()
+            };
+            let turn = Invocation {
+                reported_errors: vec![error],
+                ..Invocation::default()
+            };
+            let key = AttemptKey {
+                case: 0,
+                attempt: 1,
+            };
+            Attempt {
+                status: Status::Errored,
+                error: Some("RuntimeError: it gave up".into()),
+                actual: [turn].into(),
+                ..Attempt::blank(key, "a")
+            }
+        };
+        let (same, other) = (with_model_error("it gave up"), with_model_error("no quota"));
+        assert_eq!((same.causes().len(), other.causes().len()), (1, 2));
+        let reason = same.summary().reason_with_model_errors();
+        assert_eq!(reason.matches("it gave up").count(), 1, "{reason}");
     }
 
     #[test]

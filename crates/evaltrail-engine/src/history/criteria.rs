@@ -4,7 +4,7 @@ use evaltrail_core::domain::{AttemptSummary, Criterion, criteria_by_metric};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A hash of criteria with all their options. Their order decides nothing.
-pub(super) fn criteria_id(criteria: &[Criterion]) -> u64 {
+pub(crate) fn criteria_id(criteria: &[Criterion]) -> u64 {
     hash_of(&criteria_by_metric(criteria))
 }
 

@@ -44,6 +44,7 @@ pub use case_results::{
     CaseResult, Reevaluated, case_results, is_unchanged, is_unsteady, reevaluate,
 };
 pub use criteria::CriteriaNumbers;
+pub(crate) use criteria::criteria_id;
 pub use find_case::find_case;
 pub use index::History;
 pub use latest::{FoundCase, HistorySet, PastResult, PastResults, ResultOrigin};

@@ -189,6 +189,12 @@ impl RunSummary {
         }
     }
 
+    /// The hash of the criteria by which a set was scored ([`crate::runner::current_criteria_id`]); `None` if it is not known.
+    pub fn criteria_of(&self, set: &Path) -> Option<u64> {
+        let id = self.set(set)?.criteria_id;
+        (id != 0).then_some(id)
+    }
+
     /// Whether it is a run of evaltrail that is signed with this user's key.
     pub fn is_ours(&self) -> bool {
         matches!(

@@ -1,6 +1,7 @@
 //! Whether two runs scored a set by the same criteria, and what else was the same.
 
-use super::run_summary::{RunSource, RunSummary};
+use super::run_summary::{RunSource, RunSummary, SetCount};
+use evaltrail_core::domain::AgentSpec;
 use std::path::Path;
 
 /// What is known of the criteria of a set: a hash of them, which is comparable with that of a run of the same program, and
@@ -50,7 +51,7 @@ impl RunSummary {
         let changes = [
             (
                 "the agent or how its tools are answered",
-                both.is_some_and(|(a, b)| a.agent != b.agent),
+                both.is_some_and(|(a, b)| has_other_agent(a, b)),
             ),
             (files, self.has_other_agent_files(later, set)),
             ("the criteria", self.has_other_criteria(later, set)),
@@ -86,4 +87,9 @@ impl RunSummary {
             }),
         }
     }
+}
+/// Whether a set was run by another agent. Which one made attempts that were scored again is not known.
+fn has_other_agent(before: &SetCount, after: &SetCount) -> bool {
+    let scored_again = AgentSpec::PriorAttempts.label();
+    before.agent != after.agent && ![&before.agent, &after.agent].contains(&&scored_again)
 }

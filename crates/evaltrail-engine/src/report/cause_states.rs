@@ -4,6 +4,7 @@ use crate::history::{CaseTrends, RunSummary};
 use evaltrail_core::analysis::{CauseState, CauseTrend, FailureGroup, FailureGroups};
 use evaltrail_core::domain::{Cause, RunState, Status, counted};
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 /// The causes over the runs, of which the one that is reported is the newest.
 #[derive(Clone, Copy)]
@@ -56,28 +57,42 @@ impl<'a> CauseStates<'a> {
     }
 }
 
-/// Whether a case of a run fails for a cause that no earlier run had, or that came back, or was not judged at all: none of its
-/// attempts passed or failed. Quarantined cases and those that pass the gate do not count. Without earlier runs, and for a cause that is not known of them,
-/// because cases have equal ids, every cause is new. `trends` are those of the runs, of which this one is the newest.
-pub fn has_new_causes(trends: Option<&CaseTrends>, run: &RunState) -> bool {
-    let is_new = |cause: &Cause| {
+/// Why a run fails that must have no new cause of failures, in words; nothing if it does not. A case fails it for a cause that no
+/// earlier run had, or that came back, or because none of its attempts passed or failed. Quarantined cases and those that pass the
+/// gate do not count. Without earlier runs, and for a cause that is not known of them, because cases have equal ids, every cause is
+/// new. `trends` are those of the runs, of which this one is the newest.
+pub fn new_cause_texts(trends: Option<&CaseTrends>, run: &RunState) -> Vec<String> {
+    let is_new = |cause: &&Cause| {
         let state = trends.and_then(|trends| trends.causes.state(cause));
         state.is_none_or(CauseState::is_new_or_back)
     };
-    let fails = |case: usize| {
-        let attempts = run.attempts_of(case);
-        let is_judged = |status| matches!(status, Status::Passed | Status::Failed);
-        let mut causes = attempts.iter().flat_map(|attempt| &attempt.causes);
-        !attempts.is_empty()
-            && (!attempts.iter().any(|attempt| is_judged(attempt.status)) || causes.any(is_new))
-    };
-    let counted = |case: &usize| {
+    let counts = |case: &usize| {
         let tally = run.tally(*case);
         tally.passed < tally.ended
             && run.plan.cases.quarantine(*case).is_none()
             && !run.passes_gate(*case)
     };
-    (0..run.plan.cases.len()).filter(counted).any(fails)
+    let (mut causes, mut not_judged) = (BTreeSet::new(), 0);
+    for case in (0..run.plan.cases.len()).filter(counts) {
+        let attempts = run.attempts_of(case);
+        let mut statuses = attempts.iter().map(|attempt| attempt.status);
+        let is_judged = statuses.any(|one| matches!(one, Status::Passed | Status::Failed));
+        not_judged += usize::from(!is_judged);
+        let found = attempts.iter().flat_map(|attempt| &attempt.causes);
+        causes.extend(found.filter(is_new).map(Cause::describe));
+    }
+    let (count, first) = (causes.len(), causes.pop_first());
+    let new = first.map(|first| match count {
+        1 => format!("a cause is new or came back: {first}"),
+        _ => format!("{count} causes are new or came back, such as: {first}"),
+    });
+    let without = (not_judged > 0).then(|| {
+        format!(
+            "{} not judged: no attempt passed or failed",
+            counted(not_judged, "case")
+        )
+    });
+    new.into_iter().chain(without).collect()
 }
 
 /// What became of a cause, in words; empty if that is not known.

@@ -28,7 +28,7 @@ mod unscored;
 mod vertex;
 
 pub use attempt_lines::{attempt_line, score_lines};
-pub use cause_states::{CauseStates, has_new_causes};
+pub use cause_states::{CauseStates, new_cause_texts};
 pub use comparison::{ComparedRuns, SetupDifference, started_text};
 pub use coverage::{AgentReport, coverage_html, coverage_json, coverage_markdown, coverage_text};
 pub use exported_file::{ExportedFile, export_as_named, export_name_problem};

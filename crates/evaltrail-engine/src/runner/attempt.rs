@@ -198,7 +198,11 @@ impl RunResources {
         attempt.session_id = kept.session_id.clone();
         attempt.user_id = kept.user_id.clone();
         attempt.tool_use = kept.tool_use.clone();
-        self.score(attempt, sink).await;
+        match &kept.error {
+            // What the agent did before it failed is no response that could be scored.
+            Some(error) => self.fail(attempt, error.clone()),
+            None => self.score(attempt, sink).await,
+        }
     }
 
     /// Scores the response that is saved in the file.

@@ -24,6 +24,7 @@ mod chosen_cases;
 mod connections;
 mod conversation;
 mod coverage;
+mod current_criteria;
 mod decided_cases;
 mod derived_drafts;
 mod dispatcher;
@@ -67,6 +68,7 @@ pub use chosen_cases::Selection;
 pub use coverage::{
     CoverageRequest, CoveredWorkspace, ToolSource, coverage_of_workspace, tools_of_running_agents,
 };
+pub use current_criteria::current_criteria_id;
 pub use derived_drafts::{DerivedDraftRequest, DerivedDrafts, derive_drafts};
 pub use draft_checks::{DraftCheckRequest, DraftCheckRun, checked_drafts, prepare_draft_checks};
 pub use drafts::SetDrafts;

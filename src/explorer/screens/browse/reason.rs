@@ -79,7 +79,7 @@ pub(super) fn reason_parts(
     if !remarks.is_empty() {
         remarks += "; ";
     }
-    let older = match model.older_result_text(case) {
+    let older = match model.older_result_in_list(case) {
         text if text.is_empty() => text,
         text => format!("  ({text})"),
     };

@@ -6,7 +6,7 @@ use crate::analysis::evidence::{ComparisonRule, OverallFall, lost};
 use crate::analysis::pass_table::PassTable;
 use crate::analysis::repeats::PassCount;
 use crate::analysis::stratified::RateTest;
-use crate::domain::{Cause, EndedAttempt, RunState, Status};
+use crate::domain::{Cause, EndedAttempt, RunState, Status, worst_attempt};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -117,8 +117,13 @@ pub(super) fn table_of(
     }
 }
 
-/// Whether the attempts that did not pass have no cause in common. Attempts without a known cause are not other ones.
+/// Whether the attempts that did not pass have no cause in common, and say something else. Attempts without a known cause are not
+/// other ones; two metrics that say the same, such as a metric and the rule that replaces it, are one reason.
 pub(super) fn has_other_cause((before, after): &(Attempts, Attempts)) -> bool {
+    let reason = |attempts: &Attempts| worst_attempt(attempts).map(|one| one.reason().into_owned());
+    if reason(before) == reason(after) {
+        return false;
+    }
     let old: HashSet<&Cause> = causes(before).collect();
     let mut new = causes(after).peekable();
     !old.is_empty() && new.peek().is_some() && !new.any(|cause| old.contains(cause))

@@ -2,7 +2,7 @@
 
 use super::pairing::CasePair;
 use super::run::{RunToCompare, tools_of, variant_of};
-use crate::domain::{Criterion, EndedAttempt, PlannedSet, criteria_by_metric};
+use crate::domain::{AgentSpec, Criterion, EndedAttempt, PlannedSet, criteria_by_metric};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -130,7 +130,8 @@ fn criteria_of(set: &PlannedSet) -> Vec<Criterion> {
     criteria_by_metric(&set.without_secrets().criteria)
 }
 
-/// Whether the agents of two sets differ. With a run that is not stored as a whole, their labels are compared.
+/// Whether the agents of two sets differ. With a run that is not stored as a whole, their labels are compared. Which agent made
+/// attempts that were scored again is not known.
 fn is_other_agent(
     before: &RunToCompare,
     after: &RunToCompare,
@@ -143,6 +144,11 @@ fn is_other_agent(
             .and_then(|conditions| conditions.agents.get(set).cloned());
         known.unwrap_or_else(|| run.plan.sets[set].agent_label())
     };
+    let is_scored_again =
+        |run: &RunToCompare, set: usize| run.plan.sets[set].agent == AgentSpec::PriorAttempts;
+    if is_scored_again(before, set_before) || is_scored_again(after, set_after) {
+        return false;
+    }
     match before.conditions.or(after.conditions) {
         None => {
             let stored =
