@@ -9,7 +9,7 @@ use super::{Exit, trust};
 use anyhow::{Context, bail};
 use evaltrail_core::domain::{Gate, JudgeSpec, Query, RunOptions, counted};
 use evaltrail_core::formats::ColumnMap;
-use evaltrail_engine::bisect::short_commit;
+use evaltrail_engine::bisect::{relocated_run, short_commit};
 use evaltrail_engine::process::Runtimes;
 use evaltrail_engine::runner::{
     self, PreparedRun, Request, RunIdentity, TrustAction, TrustQuestion,
@@ -43,6 +43,7 @@ fn bisect(args: &BisectArgs) -> anyhow::Result<Exit> {
         .workers()
         .block_on(OpenedHistory::open(args, &workspace));
     let history = opened?;
+    check_agents(&prepared, &history)?;
     if !is_permitted(args, &workspace, &mut prepared, &history)? {
         return Ok(Exit::UsageError);
     }
@@ -51,6 +52,13 @@ fn bisect(args: &BisectArgs) -> anyhow::Result<Exit> {
     let exit = ended.and_then(|interrupted| search.conclude(&runtimes, interrupted));
     runtimes.end_within(Duration::from_secs(2));
     exit
+}
+
+/// Errors: an agent is no program of the repository, so that it is the same in every commit.
+fn check_agents(prepared: &PreparedRun, history: &OpenedHistory) -> anyhow::Result<()> {
+    let root = history.repository.root.as_path();
+    let relocated = relocated_run(prepared, (root, root), 1, &|_| false);
+    relocated.map(drop).map_err(anyhow::Error::msg)
 }
 
 fn request(

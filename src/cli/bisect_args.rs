@@ -43,9 +43,9 @@ pub(super) struct BisectArgs {
     /// Attempts of each case in each step
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(super) attempts: u32,
-    /// The search ends after so many attempts
-    #[arg(long, value_name = "N", default_value_t = 300)]
-    pub(super) max_attempts: usize,
+    /// The search ends after so many attempts [default: 300, and at least 20 steps]
+    #[arg(long, value_name = "N")]
+    pub(super) max_attempts: Option<usize>,
     /// The probability with which the answer must be right
     #[arg(long, value_name = "P", default_value_t = 0.95, value_parser = parse_confidence)]
     pub(super) confidence: f64,
@@ -67,6 +67,14 @@ pub(super) struct BisectArgs {
     /// Print the result as JSON
     #[arg(long)]
     pub(super) json: bool,
+}
+
+impl BisectArgs {
+    /// The number of attempts after which the search ends.
+    pub(super) fn most_attempts(&self, cases: usize) -> usize {
+        let steps = 20 * cases * self.attempts as usize;
+        self.max_attempts.unwrap_or(steps.max(300))
+    }
 }
 
 fn parse_confidence(text: &str) -> Result<f64, String> {

@@ -7,19 +7,19 @@ use super::bisect_history::OpenedHistory;
 use super::bisect_text::{conclusion, json, progress_line};
 use super::live_run::{RunOutput, run_to_completion};
 use super::output::{print_json, print_line, print_note};
-use anyhow::Context;
+use anyhow::{Context, bail};
 use evaltrail_core::analysis::{Bisection, BisectionVerdict, PassCount};
-use evaltrail_core::domain::{ProgramSpec, RunState, Status, clean_line, counted};
+use evaltrail_core::domain::{PlannedSet, ProgramSpec, RunState, Status, clean_line, counted};
 use evaltrail_engine::bisect::{
-    BisectionFile, CodeState, Commit, GitError, SearchFolder, Worktrees, copy_env_files,
-    known_attempts, relocated_run, run_setup, short_commit,
+    BisectionFile, CodeState, Commit, EnvCopies, GitError, SearchFolder, Worktrees, copy_env_files,
+    known_attempts, relocated_run, remove_old_searches, run_setup, short_commit,
 };
 use evaltrail_engine::process::{PrivateFolder, Runtimes};
 use evaltrail_engine::report::Verbosity;
 use evaltrail_engine::runner::{self, PreparedRun};
 use evaltrail_engine::workspace::Workspace;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// A search in progress.
 pub(super) struct Search<'a> {
@@ -31,6 +31,8 @@ pub(super) struct Search<'a> {
     worktrees: Worktrees,
     file: BisectionFile,
     bisection: Bisection,
+    /// The files with keys in worktrees.
+    copies: EnvCopies,
     /// The attempts that this search has made, over all interruptions.
     attempts: usize,
 }
@@ -44,13 +46,14 @@ impl<'a> Search<'a> {
         history: OpenedHistory,
         runtimes: &Runtimes,
     ) -> anyhow::Result<Search<'a>> {
+        let workers = runtimes.workers();
+        workers.block_on(remove_old_searches(&history.repository));
         let folder = search_folder(args, &prepared, &history)?;
-        let worktrees = Worktrees::new(history.repository.clone(), folder.path().join("worktrees"));
+        let worktrees = Worktrees::new(history.repository.clone(), folder.worktrees());
         if args.restart {
-            runtimes.workers().block_on(worktrees.remove());
+            workers.block_on(worktrees.remove());
             let _ = std::fs::remove_file(folder.file());
         }
-        std::fs::create_dir_all(folder.path().join("worktrees"))?;
         let file = BisectionFile::open(folder.file());
         let file = file.with_context(|| folder.file().display().to_string())?;
         let cases = prepared.plan.cases.len();
@@ -63,6 +66,7 @@ impl<'a> Search<'a> {
             folder,
             worktrees,
             file,
+            copies: EnvCopies::default(),
             attempts: 0,
         };
         search.print_beginning();
@@ -84,8 +88,12 @@ impl<'a> Search<'a> {
             counted(states.len(), "state"),
             counted(plan.cases.len(), "case"),
             counted(plan.sets.len(), "set"),
-            self.args.max_attempts
+            self.most_attempts()
         ));
+    }
+
+    fn most_attempts(&self) -> usize {
+        self.args.most_attempts(self.prepared.plan.cases.len())
     }
 
     /// Adds what an interrupted search has found.
@@ -148,14 +156,25 @@ impl<'a> Search<'a> {
     /// Runs states until the answer is known. Returns whether it was interrupted.
     pub(super) fn run(&mut self, runtimes: &Runtimes) -> anyhow::Result<bool> {
         let last = self.history.states.len() - 1;
-        for end in [last, 0] {
-            let has_any = self.bisection.attempts_in(std::iter::once(end)).of > 0;
-            if !has_any && !self.bisection.is_skipped(end) && self.step(end, runtimes)? {
-                return Ok(true);
+        // That of the bad end tells whether errors are what is searched.
+        if self.file.record.searches_errors.is_none() && self.step(last, runtimes)? {
+            return Ok(true);
+        }
+        let has_good = self.bisection.attempts_in(std::iter::once(0)).of > 0;
+        if !has_good && !self.bisection.is_skipped(0) && self.step(0, runtimes)? {
+            return Ok(true);
+        }
+        for (end, name) in [(0, "good"), (last, "bad")] {
+            let commit = &self.history.commit(end).id;
+            if self.bisection.is_skipped(end) {
+                bail!(
+                    "the cases cannot be run at the {name} commit {}: choose another one",
+                    short_commit(commit)
+                );
             }
         }
         while self.bisection.verdict(self.args.confidence) == BisectionVerdict::Undecided
-            && self.attempts < self.args.max_attempts
+            && self.attempts < self.most_attempts()
         {
             let Some(next) = self.bisection.next_commit() else {
                 break;
@@ -170,12 +189,19 @@ impl<'a> Search<'a> {
     /// Runs the cases with the code of a state. Returns whether it was interrupted.
     fn step(&mut self, state: usize, runtimes: &Runtimes) -> anyhow::Result<bool> {
         let commit = self.history.commit(state).clone();
-        let ran = match self.prepare_worktree(&commit, runtimes) {
+        let ran = match self.prepare_worktree(&commit, runtimes)? {
             Ok(prepared) => self.run_prepared(prepared, state, runtimes)?,
-            Err(why) => AttemptsOfState::CannotRun(why.to_string()),
+            Err(why) => AttemptsOfState::CannotRun(why),
         };
+        let has_attempts = self.bisection.attempts_in(std::iter::once(state)).of > 0;
         match ran {
             AttemptsOfState::Interrupted => return Ok(true),
+            AttemptsOfState::CannotRun(why) if has_attempts => {
+                bail!(
+                    "{} could be run before, and cannot now: {why}",
+                    short_commit(&commit.id)
+                );
+            }
             AttemptsOfState::CannotRun(why) => {
                 print_note(&clean_line(&format!(
                     "{} cannot be run, and is left out: {why}",
@@ -211,35 +237,41 @@ impl<'a> Search<'a> {
         if interrupted {
             return Ok(AttemptsOfState::Interrupted);
         }
-        if state + 1 == self.history.states.len() && has_only_errors(&ended) {
-            self.file.record.searches_errors = true;
+        if state + 1 == self.history.states.len() {
+            let searches = &mut self.file.record.searches_errors;
+            searches.get_or_insert_with(|| has_only_errors(&ended));
         }
-        Ok(attempts_of(&ended, self.file.record.searches_errors))
+        let counts_errors = self.file.record.searches_errors == Some(true);
+        Ok(attempts_of(&ended, counts_errors))
     }
 
-    /// Checks a commit out, and returns the run with its agent.
+    /// Checks a commit out and prepares it. Returns the run with its agent, or why its code cannot be run.
     fn prepare_worktree(
-        &self,
+        &mut self,
         commit: &Commit,
         runtimes: &Runtimes,
-    ) -> anyhow::Result<PreparedRun> {
+    ) -> anyhow::Result<Result<PreparedRun, String>> {
         let workers = runtimes.workers();
-        let checkout = &self.history.repository.root;
+        let checkout = self.history.repository.root.clone();
         let worktree = self.worktrees.path(&commit.id);
-        let is_new = workers.block_on(self.worktrees.check_out(&commit.id))?;
-        if is_new {
-            copy_env_files(&self.prepared.plan, checkout, &worktree)?;
+        workers.block_on(self.worktrees.check_out(&commit.id))?;
+        let roots = (checkout.as_path(), worktree.as_path());
+        copy_env_files(&self.prepared.plan, roots, &mut self.copies)?;
+        if !self.worktrees.is_prepared(&commit.id) {
             if let Some(setup) = &self.args.setup {
                 let argv = setup.split_whitespace().map(str::to_string).collect();
-                workers.block_on(run_setup(&ProgramSpec::new(argv, worktree.clone())))?;
+                let program = ProgramSpec::new(argv, worktree.clone());
+                if let Err(why) = workers.block_on(run_setup(&program)) {
+                    return Ok(Err(why.to_string()));
+                }
             }
+            self.worktrees.mark_prepared(&commit.id)?;
         }
         let head = &self.history.commits[self.history.commits.len() - 1].id;
         let tracked = self.tracked_paths(&[&commit.id, head], workers)?;
         let is_tracked = |path: &Path| tracked.get(path).copied().unwrap_or(false);
-        let roots = (checkout.as_path(), worktree.as_path());
-        relocated_run(&self.prepared, roots, self.args.attempts, &is_tracked)
-            .map_err(anyhow::Error::msg)
+        let run = relocated_run(&self.prepared, roots, self.args.attempts, &is_tracked);
+        Ok(Ok(run.map_err(anyhow::Error::msg)?))
     }
 
     /// Which of the paths that the agents' programs name are in one of these commits, relative to the top folder.
@@ -260,7 +292,8 @@ impl<'a> Search<'a> {
             let Ok(below) = path.strip_prefix(checkout) else {
                 continue;
             };
-            if tracked.contains_key(below) || below.as_os_str().is_empty() {
+            let leads_up = below.components().any(|part| part == Component::ParentDir);
+            if tracked.contains_key(below) || below.as_os_str().is_empty() || leads_up {
                 continue;
             }
             let mut has_it = false;
@@ -327,23 +360,36 @@ fn search_folder(
             )
         })
         .collect();
-    let sets = serde_json::to_string(&plan.sets)?;
+    // What else decides about the outcomes.
+    let sets = plan.sets.iter().map(|set| PlannedSet {
+        digest: String::new(),
+        agent_files: None,
+        file_cases: None,
+        ..set.without_secrets()
+    });
+    let sets = serde_json::to_string(&sets.collect::<Vec<_>>())?;
+    let judge = serde_json::to_string(&plan.judge.without_secrets())?;
+    let options = format!("{} {}", plan.options.timeout_ms, plan.options.retries);
     let paths = args.path.join("\n");
     let setup = args.setup.as_deref().unwrap_or_default();
-    let mut parts = vec![&*root, &**first, &**last, &sets, &paths, setup];
+    let mut parts = vec![
+        &*root, &**first, &**last, &sets, &judge, &options, &paths, setup,
+    ];
     parts.extend(cases.iter().map(String::as_str));
     Ok(SearchFolder::create(&parts)?)
 }
 
-/// The paths that a command line names: the program, its arguments, and values of its variables.
+/// The paths that a command line names: the program, its arguments, options and lists in them, and values of its variables.
 fn named_paths(program: Option<&ProgramSpec>) -> Vec<PathBuf> {
     let Some(program) = program else {
         return Vec::new();
     };
     let values = program.variables.iter().map(|(_, value)| value);
     let texts = program.argv.iter().chain(values);
-    texts
-        .map(|text| program.cwd.join(text).components().collect())
+    let list = if cfg!(windows) { ';' } else { ':' };
+    let parts = texts.flat_map(|text| text.split(['=', list]));
+    parts
+        .map(|part| program.cwd.join(part).components().collect())
         .collect()
 }
 
@@ -376,12 +422,18 @@ fn run_to_end(
     Ok((state, interrupted, folder))
 }
 
-/// The attempts by case. `counts_errors`: whether the cases count as run if each attempt errored.
+/// The attempts by case. `counts_errors`: an agent that does not start, and attempts that all errored, are failures.
 fn attempts_of(state: &RunState, counts_errors: bool) -> AttemptsOfState {
-    if let Some(agent) = state.unavailable.first() {
+    let plan = &state.plan;
+    let unavailable = state.unavailable.first();
+    if counts_errors && unavailable.is_some() {
+        let of = plan.options.repeat as usize;
+        return AttemptsOfState::Ended(vec![PassCount { passed: 0, of }; plan.cases.len()]);
+    }
+    if let Some(agent) = unavailable {
         return AttemptsOfState::CannotRun(agent.error.clone());
     }
-    let counts: Vec<PassCount> = (0..state.plan.cases.len())
+    let counts: Vec<PassCount> = (0..plan.cases.len())
         .map(|case| PassCount::count(&state.attempts_of(case)))
         .collect();
     let is_without_result = counts.iter().all(|count| count.of == 0);
@@ -397,6 +449,7 @@ fn attempts_of(state: &RunState, counts_errors: bool) -> AttemptsOfState {
     }
 }
 
+/// Whether the agent did not start, or each attempt errored.
 fn has_only_errors(state: &RunState) -> bool {
     let mut attempts = state.finished.iter();
     attempts.all(|attempt| attempt.status == Status::Errored)

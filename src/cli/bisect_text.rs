@@ -92,7 +92,7 @@ pub(super) fn conclusion(
             let heading = match first == last {
                 true => format!("the change is, with {}:", percent(probability)),
                 false => format!(
-                    "the change is one of these, with {}; the others cannot be run:",
+                    "the change is one of these, with {}; those before the last cannot be run:",
                     percent(probability)
                 ),
             };
@@ -105,7 +105,7 @@ pub(super) fn conclusion(
             lines.chain([evidence]).collect()
         }
         BisectionVerdict::NoChange(probability) => vec![format!(
-            "no change between these commits, with {}: {}; {made}",
+            "no fall of the pass rate by 10 points or more between these commits, with {}: {}; {made}",
             percent(probability),
             passed(all)
         )],

@@ -115,7 +115,7 @@ fn causes(args: &CausesArgs) -> anyhow::Result<Exit> {
             &trends, &listed, &decided,
         ))?);
     } else {
-        print_causes(&trends, &listed, &decided);
+        print_causes(&trends, &listed, &decided, &args.folder);
     }
     let fails = |one: &ListedCause| args.fail_on.iter().any(|gate| gate.is_about(one.state));
     Ok(match listed.iter().any(fails) {
@@ -164,7 +164,12 @@ fn listed(trends: &CaseTrends, since: Option<usize>, all: bool) -> Vec<&CauseTre
     trends.causes.all().into_iter().filter(is_listed).collect()
 }
 
-fn print_causes(trends: &CaseTrends, listed: &[ListedCause<'_>], decided: &DecidedCauses) {
+fn print_causes(
+    trends: &CaseTrends,
+    listed: &[ListedCause<'_>],
+    decided: &DecidedCauses,
+    folder: &Path,
+) {
     if trends.runs.is_empty() {
         print_line("no runs here yet; evaltrail run . starts one");
         return;
@@ -173,7 +178,7 @@ fn print_causes(trends: &CaseTrends, listed: &[ListedCause<'_>], decided: &Decid
     let indent = BEFORE_BLOCKS + trends.runs.len().min(RUNS_SHOWN) + 2;
     for one in listed {
         print_line(&cause_line(trends, one, paint));
-        for line in facts(trends, one, decided) {
+        for line in facts(trends, one, decided, folder) {
             print_line(&paint.faint(&format!("{:indent$}{}", "", clean_line(&line))));
         }
     }
@@ -257,6 +262,7 @@ fn facts(
     trends: &CaseTrends,
     ListedCause { trend, state }: &ListedCause<'_>,
     decided: &DecidedCauses,
+    folder: &Path,
 ) -> Vec<String> {
     let run = |at: usize| run_text(&trends.runs[at]);
     let seen = counted(trend.seen.len(), "run");
@@ -290,14 +296,19 @@ fn facts(
             lines.push(format!("its cases did not have it in {}", run(before)));
         }
     }
-    lines.extend(without.and_then(|before| bisect_text(trends, trend, before)));
+    lines.extend(without.and_then(|before| bisect_text(trends, trend, before, folder)));
     lines.extend(decided.describe(trend));
     lines
 }
 
 /// The command that finds the commit between the run `before` and the one since which a cause is there; `None` if there is none
 /// between them.
-fn bisect_text(trends: &CaseTrends, trend: &CauseTrend, before: usize) -> Option<String> {
+fn bisect_text(
+    trends: &CaseTrends,
+    trend: &CauseTrend,
+    before: usize,
+    folder: &Path,
+) -> Option<String> {
     let commit = |run: usize| trends.runs[run].commit.as_deref();
     let (good, bad) = (commit(before)?, commit(trend.since)?);
     let cause = trend.cause.describe();
@@ -306,8 +317,9 @@ fn bisect_text(trends: &CaseTrends, trend: &CauseTrend, before: usize) -> Option
     let short = |commit: &str| commit.chars().take(COMMIT_SHOWN).collect::<String>();
     is_findable.then(|| {
         let filter = shell_word(&clean_line(&format!("cause:\"{cause}\"")));
+        let folder = shell_word(&clean_line(&folder.display().to_string()));
         format!(
-            "find the commit: evaltrail bisect . --filter {filter} --good {} --bad {}",
+            "find the commit: evaltrail bisect {folder} --filter {filter} --good {} --bad {}",
             short(good),
             short(bad)
         )

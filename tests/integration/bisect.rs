@@ -318,6 +318,76 @@ fn what_cannot_be_bisected_is_refused() {
         "do not differ in anything that the agent reads",
     );
     refused(&["s.evalset.json", "--filter", "zzz"], "no case");
+    let mut command = repository.command(&["s.evalset.json"]);
+    let replayed = output(command.args(["--agent", "replay:a.jsonl"]));
+    assert_eq!(replayed.status.code(), Some(2), "{}", both(&replayed));
     let first = repository.commits[0].clone();
     refused(&["s.evalset.json", "--bad", &first], "does not follow");
+}
+
+/// A setup that is interrupted is made again, and keys are nowhere after the search. A renamed file of the agent is a change of it, and
+/// other worktrees of the user stay in the list although their folder is away.
+#[test]
+fn worktrees_are_prepared_and_nothing_is_left() {
+    let mut repository = Repository::new();
+    let elsewhere = repository.folder.path().join("elsewhere");
+    let name = elsewhere.display().to_string();
+    repository.git(&["worktree", "add", "-q", "--detach", &name]);
+    std::fs::rename(&elsewhere, repository.folder.path().join("unmounted")).unwrap();
+    repository.write("lib/notes.txt", "1");
+    repository.git(&["mv", "lib/answer.txt", "answer.txt"]);
+    repository.commit("move the answer");
+    let change = repository.commits.last().unwrap().clone();
+    repository.write("lib/notes.txt", "2");
+    let setup = repository.folder.path().join("setup.sh");
+    std::fs::write(
+        &setup,
+        "touch .prepared && echo \"$PWD\" >> \"$TMPDIR/prepared\"\n",
+    )
+    .unwrap();
+    let setup = format!("sh {}", setup.display());
+    let arguments = [
+        "s.evalset.json",
+        "--json",
+        "--path",
+        "lib",
+        "--setup",
+        &setup,
+    ];
+    let found = answer(&repository.bisect(&arguments));
+    assert_eq!(found["commits"][0]["commit"], change, "{found}");
+    let prepared = std::fs::read_to_string(repository.folder.path().join("tmp/prepared")).unwrap();
+    let mut folders: Vec<&str> = prepared.lines().collect();
+    folders.sort_unstable();
+    folders.dedup();
+    assert_eq!(
+        folders.len(),
+        prepared.lines().count(),
+        "each is prepared once"
+    );
+    assert_eq!(repository.git(&["worktree", "list"]).lines().count(), 2);
+    assert_eq!(repository.left_over(), 0);
+}
+
+/// Where the bad end errors, errors are what is searched; where the good end does, nothing can be found.
+#[test]
+fn broken_ends_are_searched_or_refused() {
+    let mut repository = Repository::new();
+    repository.write("lib/notes.txt", "1");
+    repository.write("broken", "");
+    let change = repository.commits.last().unwrap().clone();
+    repository.write("lib/notes.txt", "2");
+    let found = answer(&repository.bisect(&["s.evalset.json", "--json"]));
+    assert_eq!(found["commits"][0]["commit"], change, "{found}");
+    repository.git(&["rm", "-q", "broken"]);
+    repository.write("lib/notes.txt", "works again");
+    repository.write("lib/answer.txt", "goodbye");
+    repository.commits = vec![change];
+    let refused = repository.bisect(&["s.evalset.json"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", both(&refused));
+    assert!(
+        both(&refused).contains("cannot be run at the good commit"),
+        "{}",
+        both(&refused)
+    );
 }

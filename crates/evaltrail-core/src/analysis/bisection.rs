@@ -43,7 +43,7 @@ pub struct ChangePosterior {
 /// What is known with the demanded probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BisectionVerdict {
-    /// The change is in one of these commits. They are several only if the others of them cannot be run.
+    /// The change is in one of these commits. They are several only if those before the last cannot be run.
     Found {
         /// The first.
         first: usize,
@@ -148,7 +148,10 @@ impl Bisection {
                 continue;
             }
             let probability: f64 = posterior.changes[first..=last].iter().sum();
-            if probability >= level {
+            // Without attempts on one side, only the prior speaks.
+            let sides = [0..first, last..self.commits()];
+            let has_both = sides.into_iter().all(|side| self.attempts_in(side).of > 0);
+            if probability >= level && has_both {
                 likeliest = BisectionVerdict::Found {
                     first,
                     last,
@@ -462,6 +465,22 @@ mod tests {
             panic!("{:?}", search.posterior());
         };
         assert_eq!((first, last), (2, 4));
+    }
+
+    #[test]
+    fn nothing_is_found_without_attempts_on_both_sides() {
+        let mut search = Bisection::new(6, 12);
+        search.skip(0);
+        for case in 0..6 {
+            for commit in [1, 6, 11] {
+                search.add(case, commit, PassCount { passed: 0, of: 6 });
+            }
+        }
+        assert_eq!(search.verdict(0.95), BisectionVerdict::Undecided);
+        assert_eq!(
+            Bisection::new(1, 2).verdict(0.8),
+            BisectionVerdict::Undecided
+        );
     }
 
     proptest::proptest! {

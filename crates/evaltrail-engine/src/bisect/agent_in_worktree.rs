@@ -45,7 +45,11 @@ pub fn relocated_run(
 
 /// Copies the files `.env` beside the agents of a run, and in the folders above, into a worktree, where git does not have them: agents
 /// read their keys there. Errors: one cannot be copied.
-pub fn copy_env_files(plan: &RunPlan, checkout: &Path, worktree: &Path) -> io::Result<()> {
+pub fn copy_env_files(
+    plan: &RunPlan,
+    (checkout, worktree): (&Path, &Path),
+    copies: &mut EnvCopies,
+) -> io::Result<()> {
     let programs = plan.sets.iter().filter_map(|set| set.agent.program());
     let folders = plan.sets.iter().filter_map(|set| set.app_dir.as_deref());
     let folders = folders.chain(programs.map(|program| program.cwd.as_path()));
@@ -61,9 +65,22 @@ pub fn copy_env_files(plan: &RunPlan, checkout: &Path, worktree: &Path) -> io::R
         let is_missing = !to.exists() && worktree.join(below).is_dir();
         if is_missing && from.is_file() {
             write_whole(&to, &read_file(&from, MAX_ENV)?)?;
+            copies.0.push(to);
         }
     }
     Ok(())
+}
+
+/// Copies of files with keys. They are deleted when this is dropped.
+#[derive(Debug, Default)]
+pub struct EnvCopies(Vec<PathBuf>);
+
+impl Drop for EnvCopies {
+    fn drop(&mut self) {
+        for copy in &self.0 {
+            let _ = std::fs::remove_file(copy);
+        }
+    }
 }
 
 /// The name of the files with keys.
@@ -81,6 +98,9 @@ impl Relocation<'_> {
     /// The agent of the worktree; `None` if evaltrail starts no program of the checkout for it.
     fn agent(&self, agent: &AgentSpec) -> Option<AgentSpec> {
         let mut agent = agent.clone();
+        if let AgentSpec::Python { function, .. } = &mut agent {
+            *function = self.text(function);
+        }
         let program = agent.program_mut()?;
         *program = self.program(program)?;
         Some(agent)
@@ -118,14 +138,26 @@ impl Relocation<'_> {
         self.text(part)
     }
 
-    /// A text that is a path in the checkout becomes one in the worktree, if git has it or it is a folder with what git has.
+    /// A text with paths in the checkout becomes one with paths in the worktree, as far as git has them: a path, a list of paths, or
+    /// an option with one (`--root=PATH`).
     fn text(&self, text: &str) -> String {
-        let path = Path::new(text);
-        match path.strip_prefix(self.checkout) {
-            Ok(below) if below.as_os_str().is_empty() || (self.is_tracked)(below) => {
-                self.worktree.join(below).display().to_string()
+        let separators = ['=', if cfg!(windows) { ';' } else { ':' }];
+        let parts = text.split_inclusive(separators);
+        parts.map(|part| self.path(part, &separators)).collect()
+    }
+
+    /// A part of a text with the separator that ends it.
+    fn path(&self, part: &str, separators: &[char]) -> String {
+        let path = part.trim_end_matches(separators);
+        let end = &part[path.len()..];
+        match Path::new(path).strip_prefix(self.checkout) {
+            Ok(below) if below.as_os_str().is_empty() => {
+                format!("{}{end}", self.worktree.display())
             }
-            _ => text.to_string(),
+            Ok(below) if (self.is_tracked)(below) => {
+                format!("{}{end}", self.worktree.join(below).display())
+            }
+            _ => part.to_string(),
         }
     }
 }
@@ -174,6 +206,16 @@ mod tests {
             .unwrap();
         assert_eq!(built.argv, ["/repo/target/agent"], "git does not have it");
         assert_eq!(relocation.program(&program(&["x"], "/elsewhere")), None);
+        assert_eq!(
+            relocation.text("--root=/repo/desk"),
+            "--root=/cache/ab12/desk"
+        );
+        let listed = relocation.text("/repo/desk:/repo/.venv/lib:/usr/lib");
+        assert_eq!(listed, "/cache/ab12/desk:/repo/.venv/lib:/usr/lib");
+        assert_eq!(
+            relocation.text("http://127.0.0.1:80"),
+            "http://127.0.0.1:80"
+        );
     }
 
     #[test]

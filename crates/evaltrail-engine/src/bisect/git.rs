@@ -57,8 +57,11 @@ impl GitRepository {
             &["rev-parse", "--verify", "--end-of-options", &named],
         )
         .await;
-        let found = found.map_err(|_| GitError(format!("{name}: git knows no such commit")))?;
-        Ok(found.trim().to_string())
+        let found = found
+            .ok()
+            .map(|id| id.trim().to_string())
+            .filter(|id| is_id(id));
+        found.ok_or_else(|| GitError(format!("{name}: git knows no such commit")))
     }
 
     /// The commits from a good one to a bad one, both included, the oldest first, along first parents. Errors: the good one is
@@ -66,32 +69,24 @@ impl GitRepository {
     pub async fn commits(&self, good: &str, bad: &str) -> Result<Vec<Commit>, GitError> {
         let range = format!("{good}..{bad}");
         let most = format!("--max-count={}", MAX_COMMITS + 1);
-        let format = "--format=%x01%H%x02%an%x02%as%x02%s";
         let listed = [
-            "log",
-            "--first-parent",
-            "-m",
-            "--name-only",
-            format,
-            &most,
-            &range,
-        ];
-        let text = git(&self.root, &listed).await?;
-        let mut commits: Vec<Commit> = text.split('\u{1}').filter_map(read_commit).collect();
+            &LOG[..],
+            &["--first-parent", "-m", "--name-only", &most, &range],
+        ]
+        .concat();
+        let mut commits = read_commits(&git(&self.root, &listed).await?)?;
         if commits.len() > MAX_COMMITS {
             let why = format!("there are more than {MAX_COMMITS} commits between them");
             return Err(GitError(why));
         }
         commits.reverse();
-        let only = ["log", "-1", "--no-show-signature", format, good];
-        let first = git(&self.root, &only).await?;
-        let first = first.split('\u{1}').find_map(read_commit);
+        let first = read_commits(&git(&self.root, &[&LOG[..], &["-1", good]].concat()).await?)?;
         let follows = match commits.first() {
             Some(next) => self.parent(&next.id).await?.as_deref() == Some(good),
             None => false,
         };
-        match first {
-            Some(first) if follows => Ok([vec![first], commits].concat()),
+        match first.first() {
+            Some(first) if follows => Ok([vec![first.clone()], commits].concat()),
             _ => Err(GitError(format!(
                 "{} does not follow {} in the history of first parents",
                 short_commit(bad),
@@ -118,20 +113,44 @@ pub fn short_commit(id: &str) -> &str {
     id.get(..10).unwrap_or(id)
 }
 
-/// Reads a commit and the names of its files, as `git log` prints them.
-fn read_commit(text: &str) -> Option<Commit> {
-    let mut lines = text.lines();
-    let mut fields = lines.next()?.split('\u{2}');
-    let mut field = || fields.next().map(str::to_string);
-    let (id, author, day, subject) = (field()?, field()?, field()?, field()?);
-    let names = lines.filter(|line| !line.is_empty());
-    Some(Commit {
-        id,
-        author,
-        day,
-        subject,
-        files: names.map(str::to_string).collect(),
-    })
+/// How commits are listed: the fields of each between NUL, which no message contains, then the names of its files. A renamed file is
+/// one that was removed and one that was added, and no signature is checked, which would start a program.
+const LOG: [&str; 4] = [
+    "log",
+    "--no-show-signature",
+    "--no-renames",
+    "--format=%x00%H%x00%an%x00%as%x00%s%x00",
+];
+
+/// Reads commits, as git lists them by [`LOG`]. Errors: the list is none.
+fn read_commits(text: &str) -> Result<Vec<Commit>, GitError> {
+    let mut fields = text.split('\0').skip(1);
+    let mut commits = Vec::new();
+    while let Some(id) = fields.next() {
+        let mut field = || fields.next().map(str::to_string);
+        let commit = (field(), field(), field(), field());
+        let (true, (Some(author), Some(day), Some(subject), Some(files))) = (is_id(id), commit)
+        else {
+            return Err(GitError("git log: its output cannot be read".into()));
+        };
+        commits.push(Commit {
+            id: id.to_string(),
+            author,
+            day,
+            subject,
+            files: files
+                .lines()
+                .filter(|line| !line.is_empty())
+                .map(str::to_string)
+                .collect(),
+        });
+    }
+    Ok(commits)
+}
+
+/// Whether a text is the id of a commit: a hash of 40 or 64 hexadecimal digits.
+fn is_id(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Worktrees of commits below a folder of evaltrail's own. They stay until [`Worktrees::remove`].
@@ -152,27 +171,41 @@ impl Worktrees {
         self.folder.join(short_commit(commit))
     }
 
-    /// Checks a commit out, unless its worktree is there. Returns whether it is new.
-    pub async fn check_out(&self, commit: &str) -> Result<bool, GitError> {
+    /// Checks a commit out, unless its worktree is there.
+    pub async fn check_out(&self, commit: &str) -> Result<(), GitError> {
         let path = self.path(commit);
-        let ready = self.folder.join(format!("{}.ready", short_commit(commit)));
-        if ready.is_file() && path.is_dir() {
-            return Ok(false);
+        if self.has_mark(commit, CHECKED_OUT) && path.is_dir() {
+            return Ok(());
         }
         // What an interrupted checkout left.
         self.remove_one(&path).await;
         let shown = path.display().to_string();
         let root = &self.repository.root;
-        git(
-            root,
-            &[
-                "worktree", "add", "--quiet", "--detach", "--force", &shown, commit,
-            ],
-        )
-        .await?;
-        let written = crate::store::write_whole(&ready, b"");
-        written.map_err(|error| GitError(format!("{}: {error}", ready.display())))?;
-        Ok(true)
+        let add = [
+            "worktree", "add", "--quiet", "--detach", "--force", "--", &shown, commit,
+        ];
+        git(root, &add).await?;
+        self.mark(commit, CHECKED_OUT)
+    }
+
+    /// Whether the worktree of a commit was prepared.
+    pub fn is_prepared(&self, commit: &str) -> bool {
+        self.has_mark(commit, PREPARED)
+    }
+
+    /// Notes that the worktree of a commit was prepared. Errors: it cannot be written.
+    pub fn mark_prepared(&self, commit: &str) -> Result<(), GitError> {
+        self.mark(commit, PREPARED)
+    }
+
+    fn has_mark(&self, commit: &str, mark: &str) -> bool {
+        self.path(commit).with_extension(mark).is_file()
+    }
+
+    fn mark(&self, commit: &str, mark: &str) -> Result<(), GitError> {
+        let file = self.path(commit).with_extension(mark);
+        let written = crate::store::write_whole(&file, b"");
+        written.map_err(|error| GitError(format!("{}: {error}", file.display())))
     }
 
     /// Removes all worktrees, also from the list of the repository.
@@ -182,19 +215,24 @@ impl Worktrees {
         for path in folders.filter(|path| path.is_dir()) {
             self.remove_one(&path).await;
         }
-        let _ = git(&self.repository.root, &["worktree", "prune"]).await;
     }
 
     async fn remove_one(&self, path: &Path) {
-        let ready = path.with_extension("ready");
-        let _ = std::fs::remove_file(ready);
-        let shown = path.display().to_string();
-        let root = &self.repository.root;
-        // One that git does not know is removed as a folder.
-        let _ = git(root, &["worktree", "remove", "--force", "--force", &shown]).await;
+        for mark in [CHECKED_OUT, PREPARED] {
+            let _ = std::fs::remove_file(path.with_extension(mark));
+        }
         let _ = std::fs::remove_dir_all(path);
+        let shown = path.display().to_string();
+        let remove = ["worktree", "remove", "--force", "--force", "--", &shown];
+        // It takes the worktree from the list, also without its folder. One that is not listed is none.
+        let _ = git(&self.repository.root, &remove).await;
     }
 }
+
+/// The ending of the file beside a worktree that says that it is complete.
+const CHECKED_OUT: &str = "out";
+/// The ending of the file beside a worktree that says that it was prepared.
+const PREPARED: &str = "prepared";
 
 /// Runs git in a folder, without hooks, monitors, pagers and questions. Returns what it prints.
 async fn git(folder: &Path, arguments: &[&str]) -> Result<String, GitError> {
@@ -208,11 +246,14 @@ async fn git(folder: &Path, arguments: &[&str]) -> Result<String, GitError> {
         "core.quotePath=false",
     ];
     let argv = ["git"].iter().chain(&SETTINGS).chain(arguments);
+    let is_read = i32::from(arguments.first() != Some(&"worktree"));
     let spec = ProgramSpec {
         variables: vec![
             ("GIT_TERMINAL_PROMPT".into(), "0".into()),
             // The index of the user's checkout is not refreshed.
             ("GIT_OPTIONAL_LOCKS".into(), "0".into()),
+            // Nothing is fetched to list commits.
+            ("GIT_NO_LAZY_FETCH".into(), is_read.to_string()),
         ],
         ..ProgramSpec::new(
             argv.map(|part| part.to_string()).collect(),
@@ -282,11 +323,19 @@ mod tests {
 
     #[test]
     fn commits_are_read_with_their_files() {
-        let text =
-            "\u{1}aa\u{2}Ann\u{2}2026-11-29\u{2}Shorter prompt\n\nagent.py\nprompts/a b.txt\n";
-        let commit = text.split('\u{1}').find_map(read_commit).unwrap();
-        assert_eq!(commit.subject, "Shorter prompt");
-        assert_eq!(commit.files, ["agent.py", "prompts/a b.txt"]);
-        assert_eq!(read_commit("bb\u{2}only two"), None);
+        let (a, b) = ("a".repeat(40), "b".repeat(40));
+        let text = format!(
+            "\0{a}\0Ann\x002026-11-29\0Shorter prompt\0\n\nagent.py\nprompts/a b.txt\n\0{b}\0Bo\x002026-11-30\0\u{1}/home\u{2}\0\n"
+        );
+        let commits = read_commits(&text).unwrap();
+        assert_eq!(commits.len(), 2);
+        assert_eq!(commits[0].subject, "Shorter prompt");
+        assert_eq!(commits[0].files, ["agent.py", "prompts/a b.txt"]);
+        assert!(commits[1].files.is_empty());
+        assert!(
+            read_commits("\0/home/ann\0x\0x\0x\0").is_err(),
+            "an id is a hash"
+        );
+        assert!(read_commits(&format!("\0{a}\0Ann")).is_err());
     }
 }

@@ -5,9 +5,9 @@ use crate::history::RunSummary;
 use crate::runner::{history_of, load_past_run};
 use crate::workspace::{Workspace, agent_files_hash};
 use evaltrail_core::analysis::PassCount;
-use evaltrail_core::domain::{PlannedSet, RunPlan, RunState};
+use evaltrail_core::domain::{AgentSpec, PlannedSet, RunPlan, RunState};
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Maximum number of earlier runs that are read, the newest first.
 const MAX_RUNS: usize = 50;
@@ -21,8 +21,8 @@ pub struct KnownAttempts {
     pub counts: Vec<PassCount>,
 }
 
-/// The attempts of the cases of a plan that were recorded at one of the commits: with the same contents, criteria, judge and
-/// answers of tools, and with the files of the agent as the commit has them, which is checked in a worktree. Runs of agents whose
+/// The attempts of the cases of a plan that were recorded at one of the commits: with the same contents, criteria, agent, judge and
+/// answers of tools, and with the files in the agent's folder as the commit has them, which is checked in a worktree. Runs of agents whose
 /// files are not known are left out.
 pub async fn known_attempts(
     workspace: &Workspace,
@@ -69,6 +69,20 @@ fn has_files_of(set: &PlannedSet, checkout: &Path, worktree: &Path) -> bool {
     hash.is_some() && hash == set.agent_files
 }
 
+/// Whether two agents are the same, as far as plans are stored: without the variables of programs, and with their folders relative to
+/// the workspace.
+fn is_same_agent(a: &AgentSpec, b: &AgentSpec) -> bool {
+    let stored = |agent: &AgentSpec| {
+        let mut agent = agent.clone();
+        if let Some(program) = agent.program_mut() {
+            program.variables.clear();
+            program.cwd = PathBuf::new();
+        }
+        agent
+    };
+    stored(a) == stored(b)
+}
+
 /// The attempts of the cases of a plan in an earlier run.
 fn counts_of(
     plan: &RunPlan,
@@ -78,8 +92,13 @@ fn counts_of(
     let mut counts = vec![PassCount::default(); plan.cases.len()];
     for (number, set) in plan.sets.iter().enumerate() {
         let is_same = |other: &&PlannedSet| {
-            let (a, b) = (set, *other);
-            a.path == b.path && a.criteria == b.criteria && a.tools == b.tools && a.stubs == b.stubs
+            let (a, b) = (set.without_secrets(), other.without_secrets());
+            (a.path == b.path
+                && a.criteria == b.criteria
+                && a.tools == b.tools
+                && a.stubs == b.stubs)
+                && a.user == b.user
+                && is_same_agent(&a.agent, &b.agent)
         };
         let same = run.plan.sets.iter().find(is_same);
         let Some(other) = same.filter(|_| run.plan.judge == plan.judge) else {

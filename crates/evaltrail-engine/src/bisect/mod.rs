@@ -13,8 +13,8 @@ mod known_attempts;
 mod record;
 mod states;
 
-pub use agent_in_worktree::{copy_env_files, relocated_run};
+pub use agent_in_worktree::{EnvCopies, copy_env_files, relocated_run};
 pub use git::{Commit, GitError, GitRepository, Worktrees, run_setup, short_commit};
 pub use known_attempts::{KnownAttempts, known_attempts};
-pub use record::{BisectionFile, SearchFolder, SearchRecord, StateRecord};
+pub use record::{BisectionFile, SearchFolder, SearchRecord, StateRecord, remove_old_searches};
 pub use states::{CodeState, code_states};

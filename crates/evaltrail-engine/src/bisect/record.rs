@@ -1,45 +1,94 @@
 //! What is known of a search so far, in a file, so that it can continue after an interruption.
 
-use crate::store::{AppFolders, fingerprint, make_private_folder, read_file, write_whole};
+use super::git::{GitRepository, Worktrees};
+use crate::store::{
+    AppFolders, fingerprint, make_private_folder, read_file, try_lock_at, write_whole,
+};
 use evaltrail_core::analysis::PassCount;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::time::Duration;
 
 /// Maximum size of the file, in bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Where the files of a search are: below the cache of the user, readable by nobody else.
-#[derive(Clone, Debug)]
-pub struct SearchFolder(PathBuf);
+/// How long the files of an interrupted search are kept.
+const KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// The name of the file with what is known.
+const RECORD: &str = "search.json";
+/// The name of the file that is locked while a search goes on.
+const LOCK: &str = "lock";
+
+/// Where the files of a search are: below the cache of the user, readable by nobody else. Locked until it is dropped.
+#[derive(Debug)]
+pub struct SearchFolder {
+    path: PathBuf,
+    _lock: File,
+}
 
 impl SearchFolder {
     /// The folder of a search. Searches with equal parts have the same one, so that one continues the other. Errors: there is
-    /// no home folder, or it cannot be created.
+    /// no home folder, it cannot be created, or the same search goes on.
     pub fn create(parts: &[&str]) -> io::Result<SearchFolder> {
         let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_bytes()).collect();
         let name = fingerprint(&parts);
-        let folders = AppFolders::find();
-        let folders = folders.ok_or_else(|| io::Error::other("there is no home folder"))?;
-        let folder = folders.cache.join("bisect").join(&name[..16]);
-        make_private_folder(&folder)?;
-        Ok(SearchFolder(folder))
+        let path = searches()?.join(&name[..16]);
+        make_private_folder(&path.join(WORKTREES))?;
+        match try_lock_at(&path.join(LOCK))? {
+            Some(lock) => Ok(SearchFolder { path, _lock: lock }),
+            None => Err(io::Error::other("the same search is going on")),
+        }
     }
 
-    /// The path.
-    pub fn path(&self) -> &Path {
-        &self.0
+    /// The folder of the worktrees.
+    pub fn worktrees(&self) -> PathBuf {
+        self.path.join(WORKTREES)
     }
 
     /// The file with what is known.
     pub fn file(&self) -> PathBuf {
-        self.0.join("search.json")
+        self.path.join(RECORD)
     }
 
     /// Removes the folder with everything in it.
     pub fn remove(self) {
-        let _ = std::fs::remove_dir_all(self.0);
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+/// The name of the folder of the worktrees.
+const WORKTREES: &str = "worktrees";
+
+/// The folder of all searches.
+fn searches() -> io::Result<PathBuf> {
+    let folders = AppFolders::find();
+    let folders = folders.ok_or_else(|| io::Error::other("there is no home folder"))?;
+    Ok(folders.cache.join("bisect"))
+}
+
+/// Removes the worktrees and files of searches that were interrupted long ago.
+pub async fn remove_old_searches(repository: &GitRepository) {
+    let entries = searches().and_then(std::fs::read_dir);
+    for folder in entries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+    {
+        let changed = std::fs::metadata(folder.join(LOCK)).and_then(|file| file.modified());
+        let is_old = changed.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > KEPT));
+        if !is_old {
+            continue;
+        }
+        if let Ok(Some(_lock)) = try_lock_at(&folder.join(LOCK)) {
+            Worktrees::new(repository.clone(), folder.join(WORKTREES))
+                .remove()
+                .await;
+            let _ = std::fs::remove_dir_all(&folder);
+        }
     }
 }
 
@@ -77,9 +126,9 @@ impl StateRecord {
 pub struct SearchRecord {
     /// By the id of the commit that was run.
     pub states: BTreeMap<String, StateRecord>,
-    /// Whether errors of the agent are what is searched: at the bad end, each attempt errored. Else code with which each attempt
-    /// errors cannot be run.
-    pub searches_errors: bool,
+    /// Whether errors of the agent are what is searched: at the bad end, it did not start or each attempt errored. Else code with
+    /// which that is so cannot be run. `None` until the bad end was run.
+    pub searches_errors: Option<bool>,
 }
 
 /// The file of a search.

@@ -3,6 +3,7 @@
 
 use std::fs::{File, TryLockError};
 use std::io;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How long another process may keep a file locked for one short change.
@@ -11,6 +12,13 @@ pub(super) const SHORT_CHANGE: Duration = Duration::from_secs(10);
 /// Locks a file, for as long as it is open. Returns `false` if another process has locked it.
 pub(super) fn try_lock(file: &File) -> bool {
     !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+}
+
+/// Opens and locks a file, which is created if it is missing. `None` if another process has it locked. The lock ends when the file is
+/// dropped.
+pub(crate) fn try_lock_at(path: &Path) -> io::Result<Option<File>> {
+    let file = File::create(path)?;
+    Ok(try_lock(&file).then_some(file))
 }
 
 /// Waits for the lock of a file. Errors: another process has it locked for longer than the limit; `what` says what that

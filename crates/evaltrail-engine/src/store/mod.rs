@@ -83,6 +83,7 @@ pub use journal::RunFolder;
 pub use journal_error::JournalError;
 pub use journal_reader::{JournalLines, LoadedRun, load_plan, load_run, load_run_with};
 pub use judge_responses::{CachedResponse, JudgeResponseCache};
+pub(crate) use lock::try_lock_at;
 pub use output::{can_write_output, check_links, fill_output};
 pub use plan_file::{MAX_ATTEMPTS, RUN_FORMAT, StoredPlan};
 pub use preferences::WorkspacePreferences;
