@@ -62,7 +62,10 @@ pub(super) fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
     let workspace = Workspace::open(&args.path)?;
     let verdicts = read_verdicts(&workspace.root);
     let history = history_of(&workspace);
-    let latest = latest_judged(&workspace, &history);
+    let latest = match verdicts.is_empty() {
+        true => None,
+        false => latest_judged(&workspace, &history),
+    };
     let found = calibrated(&verdicts, &history, latest.as_ref());
     if args.json {
         print_json(&serde_json::to_string_pretty(&as_json(
@@ -160,7 +163,8 @@ fn calibrated(
     by_judge.into_iter().flat_map(of_judge).collect()
 }
 
-/// How much of a run the judge accepted for a metric or rubric; `None` if it judged none of it.
+/// How much of a run the judge accepted for a metric or rubric, in the first attempt of each case: more attempts of a case depend on
+/// each other. `None` if it judged none of it.
 fn accepted_in(state: &RunState, of: &Agreement) -> Option<PassCount> {
     let mut count = PassCount::default();
     let mut add = |accepted: bool| {
@@ -169,7 +173,7 @@ fn accepted_in(state: &RunState, of: &Agreement) -> Option<PassCount> {
     };
     let with_metric = state.finished.iter().filter(|attempt| {
         let mut metrics = attempt.metrics.iter();
-        metrics.any(|metric| metric.metric == of.metric)
+        attempt.key.attempt == 1 && metrics.any(|metric| metric.metric == of.metric)
     });
     for attempt in with_metric.take(MAX_READ) {
         match &of.rubric_id {
@@ -261,7 +265,7 @@ fn lines_of(one: &CalibratedVerdicts) -> Vec<String> {
         };
         lines.push(format!(
             "    the latest run: {judged:.0} % of {} accepted by the judge, {corrected}",
-            latest.of
+            counted(latest.of, "case")
         ));
     }
     lines
@@ -271,7 +275,9 @@ fn verdict_text(calibration: &Calibration) -> String {
     let needed = |count: Option<usize>, what: &str| match count {
         Some(0) => None,
         Some(count) => Some(format!("about {count} more labels that {what}")),
-        None => Some(format!("it finds too little of what people {what}")),
+        None => Some(format!(
+            "thousands of labels that {what}, or it finds too little of that"
+        )),
     };
     match calibration.verdict() {
         CalibrationVerdict::Calibrated => "calibrated".into(),
