@@ -111,11 +111,15 @@ impl RunComparison {
             alone.any(|at| passed_all(run, at))
         };
         let (first, second) = self.overall.passed;
-        self.overall.cases > 0
-            && ((first == 0
-                && has_passed_alone(CaseChange::OnlyBefore, before, |case| case.before))
-                || (second == 0
-                    && has_passed_alone(CaseChange::OnlyAfter, after, |case| case.after)))
+        // Only a later run can be one of cases that failed before.
+        let (started, then) = (&after.plan.started, &before.plan.started);
+        let is_rerun_of_first = first == 0
+            && started >= then
+            && has_passed_alone(CaseChange::OnlyBefore, before, |case| case.before);
+        let is_rerun_of_second = second == 0
+            && then >= started
+            && has_passed_alone(CaseChange::OnlyAfter, after, |case| case.after);
+        self.overall.cases > 0 && (is_rerun_of_first || is_rerun_of_second)
     }
 
     /// Without the tests, which do not hold for cases that were chosen by their outcome.

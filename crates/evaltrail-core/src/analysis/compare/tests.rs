@@ -7,7 +7,8 @@ use super::*;
 use crate::analysis::{ChangeEvidence, PassCount};
 use crate::domain::{
     AgentSpec, Attempt, AttemptKey, Content, Criterion, EndedAttempt, Invocation, JudgeSpec,
-    PlannedCase, PlannedCases, PlannedSet, RunEvent, RunOptions, RunPlan, Status, UserSpec,
+    PlannedCase, PlannedCases, PlannedSet, ProgramSpec, RunEvent, RunOptions, RunPlan, Status,
+    UserSpec,
 };
 use crate::metrics::unscored;
 use std::sync::Arc;
@@ -514,10 +515,9 @@ fn changed_judge_is_reported_for_judged_cases() {
 #[test]
 fn changed_agent_and_variant_are_reported() {
     let cases: &[Case] = &[("s", "a", "1", &[true])];
-    let (before, saved) = (
-        run(cases, |_| {}),
-        run(cases, |plan| plan.sets[0].agent = AgentSpec::Saved),
-    );
+    let by = |agent: AgentSpec| run(cases, |plan| plan.sets[0].agent = agent.clone());
+    let before = by(AgentSpec::Command(ProgramSpec::default()));
+    let (saved, scored_again) = (by(AgentSpec::Saved), by(AgentSpec::PriorAttempts));
     let changed = |before: RunToCompare, after: &RunState| {
         compare_runs(before, after, &ComparisonRule::default()).cases[0]
             .changed
@@ -525,6 +525,11 @@ fn changed_agent_and_variant_are_reported() {
     };
     assert_eq!(changed((&before).into(), &before), []);
     assert_eq!(changed((&before).into(), &saved), [ChangedCondition::Agent]);
+    assert_eq!(
+        changed((&before).into(), &scored_again),
+        [],
+        "it is not known"
+    );
     let conditions = RunConditions::from_run(&before);
     fn of_baseline<'a>(state: &'a RunState, conditions: &'a RunConditions) -> RunToCompare<'a> {
         RunToCompare {
