@@ -20,6 +20,9 @@ fn ago(then: f64, now: f64, date: &str) -> String {
     }
 }
 
+/// Of more sets than this, the criteria are not looked at: the text is made for each frame.
+const MAX_LOOKED_AT: usize = 20;
+
 impl Model {
     /// When a run started, relative to now.
     pub fn started_text(&self, started: &str) -> String {
@@ -64,7 +67,8 @@ impl Model {
             .flat_map(|set| self.view.outcomes.runs(*set))
             .map(|(run, _)| run);
         let newest = self.run_text(all.find(|run| run.id == *newest)?);
-        let older = match sets.iter().any(|set| self.has_older_criteria(*set)) {
+        let mut looked_at = sets.iter().take(MAX_LOOKED_AT);
+        let older = match looked_at.any(|set| self.has_older_criteria(*set)) {
             true => ", with other criteria than now",
             false => "",
         };

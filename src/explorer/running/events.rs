@@ -20,7 +20,7 @@ use crate::explorer::shared::set_view::SetState;
 use crate::explorer::shown_case::refresh;
 use evaltrail_core::analysis::PassCount;
 use evaltrail_core::domain::{
-    AttemptKey, EndedAttempt, Gate, RunEvent, RunRef, RunState, Status, counted, worst_attempt,
+    AttemptKey, EndedAttempt, Gate, RunEvent, RunRef, RunState, Status, counted,
 };
 use evaltrail_engine::history::{PastResult, ResultOrigin, find_case};
 use std::sync::Arc;
@@ -211,23 +211,22 @@ fn replaced_attempts_text(model: &Model) -> String {
     }
 }
 
-/// Has the lines of the case screen rebuilt after an attempt of its case was added. It shows the worst attempt, unless it is on one
-/// that did not pass.
+/// Has the lines of the case screen rebuilt after an attempt of its case was added. With the first one that did not pass, that one is
+/// shown.
 fn refresh_open_case(model: &mut Model, at: CaseRef) {
     let outcome = model.view.outcomes.get(at);
     let attempts = outcome.map_or(&[][..], |outcome| &outcome.attempts);
-    let is_unsuccessful = |attempt: &Arc<EndedAttempt>| attempt.status != Status::Passed;
-    let worst = worst_attempt(attempts);
-    let worst = worst.and_then(|worst| attempts.iter().position(|one| Arc::ptr_eq(one, worst)));
-    let stays = model
-        .open_case()
-        .is_some_and(|case| attempts.get(case.attempt).is_some_and(is_unsuccessful));
+    let mut unsuccessful = attempts
+        .iter()
+        .enumerate()
+        .filter(|(_, attempt)| attempt.status != Status::Passed);
+    let (first, second) = (unsuccessful.next().map(|(at, _)| at), unsuccessful.next());
+    let last = attempts.len().saturating_sub(1);
+    let shown = first.filter(|at| second.is_none() && *at == last);
     if let Some(case) = model.open_case_mut()
         && case.at == at
     {
-        if !stays {
-            case.attempt = worst.unwrap_or(0);
-        }
+        case.attempt = shown.unwrap_or(case.attempt.min(last));
         case.is_stale = true;
     }
 }

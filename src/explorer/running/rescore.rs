@@ -10,14 +10,31 @@ use crate::explorer::shared::model::Model;
 use crate::explorer::shared::notices;
 use crate::explorer::shared::run_target::RunTarget;
 use crate::explorer::what_if;
-use evaltrail_core::domain::{DecisionKind, EndedAttempt, counted};
-use std::collections::BTreeMap;
+use evaltrail_core::domain::{DecisionKind, EndedAttempt, RunRef, counted};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// The listed cases with recorded responses whose results are older than their criteria.
 pub(crate) fn outdated_cases(model: &Model) -> Vec<CaseRef> {
+    // It is the same for all results of a run in a set.
+    let mut known: HashMap<(usize, *const RunRef), bool> = HashMap::new();
+    let mut has_older_criteria = |case: CaseRef| {
+        let run = model
+            .view
+            .outcomes
+            .get(case)
+            .map(|outcome| Arc::as_ptr(&outcome.run));
+        run.is_some_and(|run| {
+            let is_older = || model.older_criteria_of_result(case).is_some();
+            *known.entry((case.set, run)).or_insert_with(is_older)
+        })
+    };
     let listed = model.view.browse.visible.iter().copied();
-    listed.filter(|case| is_outdated(model, *case)).collect()
+    let outdated = |case: &CaseRef| {
+        is_recorded(model, *case)
+            && (has_older_criteria(*case) || model.relaxed_by(*case).is_some())
+    };
+    listed.filter(outdated).collect()
 }
 
 /// Called for each frame, so that it looks at no other case than the one under the cursor.
@@ -33,11 +50,16 @@ pub(crate) fn can_score_outdated(model: &Model) -> Enabled {
 }
 
 fn is_outdated(model: &Model, case: CaseRef) -> bool {
-    let is_recorded =
-        |attempt: &Arc<EndedAttempt>| attempt.actual_turns > 0 && attempt.turn.is_none();
+    let is_older =
+        || model.older_criteria_of_result(case).is_some() || model.relaxed_by(case).is_some();
+    is_recorded(model, case) && is_older()
+}
+
+/// Whether all attempts of a case have responses, so that they can be scored again.
+fn is_recorded(model: &Model, case: CaseRef) -> bool {
+    let is_whole = |attempt: &Arc<EndedAttempt>| attempt.actual_turns > 0 && attempt.turn.is_none();
     let outcome = model.view.outcomes.get(case);
-    outcome.is_some_and(|outcome| outcome.attempts.iter().all(is_recorded))
-        && (model.older_criteria_of_result(case).is_some() || model.relaxed_by(case).is_some())
+    outcome.is_some_and(|outcome| outcome.attempts.iter().all(is_whole))
 }
 
 /// Scores the listed cases again whose results are older than their criteria. If a judge is needed, asks first. A run has the
