@@ -1,11 +1,10 @@
 //! The search of `evaltrail bisect`: worktrees, runs with their agents, and what is known so far.
 
 use super::Exit;
-use super::args::ColorWhen;
 use super::bisect_args::BisectArgs;
 use super::bisect_history::OpenedHistory;
 use super::bisect_text::{conclusion, json, progress_line};
-use super::live_run::{RunOutput, run_to_completion};
+use super::live_run::run_in_private;
 use super::output::{print_json, print_line, print_note};
 use anyhow::{Context, bail};
 use evaltrail_core::analysis::{Bisection, BisectionVerdict, PassCount};
@@ -15,8 +14,7 @@ use evaltrail_engine::bisect::{
     known_attempts, relocated_run, remove_old_searches, run_setup, short_commit,
 };
 use evaltrail_engine::process::{PrivateFolder, Runtimes};
-use evaltrail_engine::report::Verbosity;
-use evaltrail_engine::runner::{self, PreparedRun};
+use evaltrail_engine::runner::PreparedRun;
 use evaltrail_engine::workspace::Workspace;
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
@@ -233,7 +231,9 @@ impl<'a> Search<'a> {
         state: usize,
         runtimes: &Runtimes,
     ) -> anyhow::Result<AttemptsOfState> {
-        let (ended, interrupted, _folder) = run_to_end(prepared, runtimes)?;
+        // Attempts are read from the folder until it is dropped.
+        let folder = PrivateFolder::create("bisect")?;
+        let (ended, interrupted) = run_in_private(prepared, folder.path(), runtimes)?;
         if interrupted {
             return Ok(AttemptsOfState::Interrupted);
         }
@@ -400,26 +400,6 @@ enum AttemptsOfState {
     /// The agent does not start, or no attempt could be evaluated.
     CannotRun(String),
     Interrupted,
-}
-
-/// Runs the cases, recorded in a folder that is deleted afterwards. Returns the end of the run, and whether it was interrupted.
-fn run_to_end(
-    prepared: PreparedRun,
-    runtimes: &Runtimes,
-) -> anyhow::Result<(RunState, bool, PrivateFolder)> {
-    let folder = PrivateFolder::create("bisect")?;
-    let run = {
-        let _entered = runtimes.workers().enter();
-        runner::start(prepared, None, folder.path())
-    };
-    let output = RunOutput {
-        color: ColorWhen::Auto,
-        verbosity: Verbosity::Normal,
-        has_lines: false,
-        can_resume: false,
-    };
-    let (state, interrupted) = runtimes.run(run_to_completion(output, run, None, None))?;
-    Ok((state, interrupted, folder))
 }
 
 /// The attempts by case. `counts_errors`: an agent that does not start, and attempts that all errored, are failures.

@@ -76,62 +76,63 @@ pub(super) fn conclusion(
     attempts: usize,
 ) -> Vec<String> {
     let made = format!("{} made by this search", counted(attempts, "attempt"));
-    let passed = |of: PassCount| format!("{} of {} attempts passed", of.passed, of.of);
-    let all = bisection.attempts_in(0..states.len());
+    let line = |state: usize| commit_line(&commits[states[state].first]);
     match verdict {
         BisectionVerdict::Found {
             first,
             last,
             probability,
         } => {
-            let (before, after) = (
-                bisection.attempts_in(0..first),
-                bisection.attempts_in(last..states.len()),
-            );
-            let suspects = (first..=last).map(|state| commit_line(&commits[states[state].first]));
+            let probability = percent(probability);
             let heading = match first == last {
-                true => format!("the change is, with {}:", percent(probability)),
+                true => format!("the change is, with {probability}:"),
                 false => format!(
-                    "the change is one of these, with {}; those before the last cannot be run:",
-                    percent(probability)
+                    "the change is one of these, with {probability}; those before the last cannot be run:"
                 ),
             };
-            let lines = std::iter::once(heading).chain(suspects);
-            let evidence = format!(
-                "before it {}, from it on {}; {made}",
-                passed(before),
-                passed(after)
-            );
-            lines.chain([evidence]).collect()
+            let before = passed_text(bisection.attempts_in(0..first));
+            let after = passed_text(bisection.attempts_in(last..states.len()));
+            let evidence = format!("before it {before}, from it on {after}; {made}");
+            let suspects = (first..=last).map(line);
+            std::iter::once(heading)
+                .chain(suspects)
+                .chain([evidence])
+                .collect()
         }
         BisectionVerdict::NoChange(probability) => vec![format!(
             "no fall of the pass rate by 10 points or more between these commits, with {}: {}; {made}",
             percent(probability),
-            passed(all)
+            passed_text(bisection.attempts_in(0..states.len()))
         )],
-        BisectionVerdict::Undecided => {
-            let likely = bisection.posterior();
-            let mut ranked: Vec<(usize, f64)> =
-                likely.changes.iter().copied().enumerate().skip(1).collect();
-            ranked.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-            let line = |(state, probability): &(usize, f64)| {
-                format!(
-                    "{:>4}  {}",
-                    percent(*probability),
-                    commit_line(&commits[states[*state].first])
-                )
-            };
-            let heading = format!(
-                "not decided; no change: {}; {made}. The most likely changes:",
-                percent(likely.none)
-            );
-            let shown = ranked
-                .iter()
-                .take(5)
-                .filter(|(_, probability)| *probability >= 0.01);
-            std::iter::once(heading).chain(shown.map(line)).collect()
-        }
+        BisectionVerdict::Undecided => undecided(&bisection.posterior(), &made, line),
     }
+}
+
+/// That nothing is decided, with the most likely changes.
+fn undecided(
+    likely: &ChangePosterior,
+    made: &str,
+    commit: impl Fn(usize) -> String,
+) -> Vec<String> {
+    let mut ranked: Vec<(usize, f64)> =
+        likely.changes.iter().copied().enumerate().skip(1).collect();
+    ranked.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    let line = |(state, probability): (usize, f64)| {
+        format!("{:>4}  {}", percent(probability), commit(state))
+    };
+    let heading = format!(
+        "not decided; no change: {}; {made}. The most likely changes:",
+        percent(likely.none)
+    );
+    let shown = ranked
+        .into_iter()
+        .take(5)
+        .filter(|(_, probability)| *probability >= 0.01);
+    std::iter::once(heading).chain(shown.map(line)).collect()
+}
+
+fn passed_text(of: PassCount) -> String {
+    format!("{} of {} attempts passed", of.passed, of.of)
 }
 
 fn percent(probability: f64) -> String {

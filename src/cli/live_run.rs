@@ -10,9 +10,10 @@ use super::{Exit, print_error};
 use evaltrail_core::domain::{
     CancelReason, InFlight, Progress, RunEvent, RunState, Status, clean_line,
 };
-use evaltrail_engine::process::{Deadline, exit};
+use evaltrail_engine::process::{Deadline, Runtimes, exit};
 use evaltrail_engine::report::Verbosity;
-use evaltrail_engine::runner::{Run, RunHandle};
+use evaltrail_engine::runner::{self, PreparedRun, Run, RunHandle};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How long a run may take to stop. Then the process ends: what was reported is in the journal.
@@ -72,6 +73,26 @@ pub(super) async fn run_to_completion(
     }
     live.reporter.erase();
     Ok((live.state, live.interrupted_at.is_some()))
+}
+
+/// Carries a run out without a line for each attempt. It is recorded in a folder that is nobody's workspace. Returns its state, and
+/// whether it was interrupted.
+pub(super) fn run_in_private(
+    prepared: PreparedRun,
+    folder: &Path,
+    runtimes: &Runtimes,
+) -> anyhow::Result<(RunState, bool)> {
+    let run = {
+        let _entered = runtimes.workers().enter();
+        runner::start(prepared, None, folder)
+    };
+    let output = RunOutput {
+        color: ColorWhen::Auto,
+        verbosity: Verbosity::Normal,
+        has_lines: false,
+        can_resume: false,
+    };
+    runtimes.run(run_to_completion(output, run, None, None))
 }
 
 /// A run in progress, and how it is ended.

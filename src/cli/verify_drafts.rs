@@ -1,7 +1,6 @@
 //! `evaltrail drafts --verify`: runs an agent with drafts of cases, and notes what it did.
 
-use super::args::ColorWhen;
-use super::live_run::{RunOutput, run_to_completion};
+use super::live_run::run_in_private;
 use super::open_drafts::{OpenDrafts, draft_lines};
 use super::output::{print_line, print_note};
 use super::run_args::parse_stub_mode;
@@ -13,7 +12,7 @@ use evaltrail_core::domain::{
 };
 use evaltrail_core::formats::{CheckedDraft, Draft};
 use evaltrail_engine::process::{PrivateFolder, Runtimes};
-use evaltrail_engine::report::{Verbosity, shell_word};
+use evaltrail_engine::report::shell_word;
 use evaltrail_engine::runner::{
     self, DraftCheckRequest, DraftCheckRun, SetDrafts, checked_drafts, prepare_draft_checks,
 };
@@ -118,17 +117,7 @@ fn run(check: DraftCheckRun) -> anyhow::Result<(RunState, bool, PrivateFolder)> 
     evaltrail_engine::process::remove_private_folders_on_hangup()?;
     let DraftCheckRun { prepared, folder } = check;
     let runtimes = Runtimes::start()?;
-    let run = {
-        let _entered = runtimes.workers().enter();
-        runner::start(prepared, None, folder.path())
-    };
-    let output = RunOutput {
-        color: ColorWhen::Auto,
-        verbosity: Verbosity::Normal,
-        has_lines: false,
-        can_resume: false,
-    };
-    let (state, interrupted) = runtimes.run(run_to_completion(output, run, None, None))?;
+    let (state, interrupted) = run_in_private(prepared, folder.path(), &runtimes)?;
     runtimes.end_within(Duration::from_secs(2));
     Ok((state, interrupted, folder))
 }

@@ -1172,14 +1172,36 @@ fn judge_calls_the_model_and_probes_it() {
     assert_eq!(hello.status.code(), Some(2), "{}", both(&hello));
 }
 
+/// Runs a request. Returns the attempt with this number.
+fn finished(
+    workspace: &evaltrail_engine::workspace::Workspace,
+    request: &evaltrail_engine::runner::Request,
+    attempt: u32,
+) -> std::sync::Arc<evaltrail_core::domain::EndedAttempt> {
+    use evaltrail_core::domain::RunEvent;
+    use evaltrail_engine::runner::{RunIdentity, prepare, start};
+    let prepared = prepare(workspace, request, &RunIdentity::now()).unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let mut run = start(prepared, None, &workspace.root);
+        loop {
+            if let RunEvent::Finished(ended) = run.events.recv().await.expect("it ends")
+                && ended.key.attempt == attempt
+            {
+                return ended;
+            }
+        }
+    })
+}
+
 /// A saved attempt is judged again with the current file, without a run of the agent.
 #[test]
 fn stored_responses_can_be_judged_again() {
     use evaltrail_core::domain::{
         Attempt, AttemptKey, CaseKey, Content, EndedAttempt, Invocation, JudgeSpec, Provider,
-        RunEvent, RunOptions, Status,
+        RunOptions, Status,
     };
-    use evaltrail_engine::runner::{Request, RunIdentity, Selection, prepare, start};
+    use evaltrail_engine::runner::{Request, Selection};
     let case = json!({"eval_id": "a", "conversation": [{
         "user_content": {"parts": [{"text": "Off"}]}, "final_response": {"parts": [{"text": "It is off."}]},
     }]});
@@ -1229,18 +1251,7 @@ fn stored_responses_can_be_judged_again() {
         },
         ..Request::default()
     };
-    let prepared = prepare(&workspace, &request, &RunIdentity::now()).unwrap();
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let attempt = runtime.block_on(async {
-        let mut run = start(prepared, None, folder.path());
-        loop {
-            if let RunEvent::Finished(attempt) = run.events.recv().await.expect("it ends")
-                && attempt.key.attempt == 2
-            {
-                return attempt;
-            }
-        }
-    });
+    let attempt = finished(&workspace, &request, 2);
     let attempt = attempt.read().unwrap();
     assert_eq!(
         (attempt.status, attempt.actual[0].response_text().as_str()),
@@ -1252,8 +1263,8 @@ fn stored_responses_can_be_judged_again() {
 /// What an agent did before it failed is no response: scored again, the attempt stays errored.
 #[test]
 fn errored_attempt_stays_errored_again() {
-    use evaltrail_core::domain::{Attempt, AttemptKey, CaseKey, EndedAttempt, RunEvent, Status};
-    use evaltrail_engine::runner::{Request, RunIdentity, Selection, prepare, start};
+    use evaltrail_core::domain::{Attempt, AttemptKey, CaseKey, EndedAttempt, Status};
+    use evaltrail_engine::runner::{Request, Selection};
     let case = json!({"eval_id": "a", "conversation": [{
         "user_content": {"parts": [{"text": "Off"}]}, "intermediate_data": {"tool_uses": []},
     }]});
@@ -1283,16 +1294,7 @@ fn errored_attempt_stays_errored_again() {
         selections: vec![Selection::all(set)],
         ..Request::default()
     };
-    let prepared = prepare(&workspace, &request, &RunIdentity::now()).unwrap();
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let attempt = runtime.block_on(async {
-        let mut run = start(prepared, None, folder.path());
-        loop {
-            if let RunEvent::Finished(attempt) = run.events.recv().await.expect("it ends") {
-                return attempt;
-            }
-        }
-    });
+    let attempt = finished(&workspace, &request, 1);
     assert_eq!(
         (attempt.status, attempt.reason().as_ref()),
         (Status::Errored, "the model gave up")

@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_found_without_attempts_on_both_sides() {
+    fn nothing_is_found_without_both_sides() {
         let mut search = Bisection::new(6, 12);
         search.skip(0);
         for case in 0..6 {
