@@ -201,9 +201,12 @@ pub(super) fn before_reason(
     passes_gate: bool,
 ) -> String {
     let not_counted = why_not_counted(state, attempt, passes_gate);
-    match attempt.unsteady && attempt.status != Status::Passed {
-        true => format!("{UNSTEADY}: {not_counted}"),
-        false => not_counted,
+    let is_unsteady = attempt.unsteady && attempt.status != Status::Passed;
+    match attempt.reason().starts_with("unsteady") {
+        _ if !is_unsteady => not_counted,
+        // The reason says so.
+        true => format!("≈ {not_counted}"),
+        false => format!("{UNSTEADY}: {not_counted}"),
     }
 }
 
