@@ -94,14 +94,7 @@ fn is_permitted(
 ) -> anyhow::Result<bool> {
     let mut questions = runner::trust_questions(workspace, prepared, args.agent.as_deref());
     questions.push(history_question(history));
-    if !trust::allowed(&questions, args.trust)? {
-        return Ok(false);
-    }
-    prepared.grant.destinations = runner::allowed_destinations(&questions);
-    if let Some(offer) = runner::offered_keys(workspace, prepared) {
-        prepared.grant.keys = trust::allowed_keys(offer, args.trust)?;
-    }
-    Ok(true)
+    trust::allow_run(workspace, prepared, &questions, args.trust)
 }
 
 /// The question about running the code of other commits.

@@ -3,7 +3,7 @@
 use super::Exit;
 use super::bisect_args::BisectArgs;
 use super::bisect_history::OpenedHistory;
-use super::bisect_text::{conclusion, json, progress_line};
+use super::bisect_text::{answer_json, conclusion, progress_line};
 use super::live_run::run_in_private;
 use super::output::{print_json, print_line, print_note};
 use anyhow::{Context, bail};
@@ -49,7 +49,7 @@ impl<'a> Search<'a> {
         let folder = search_folder(args, &prepared, &history)?;
         let worktrees = Worktrees::new(history.repository.clone(), folder.worktrees());
         if args.restart {
-            workers.block_on(worktrees.remove());
+            print_left_over(&workers.block_on(worktrees.remove()));
             let _ = std::fs::remove_file(folder.file());
         }
         let file = BisectionFile::open(folder.file());
@@ -196,7 +196,7 @@ impl<'a> Search<'a> {
             AttemptsOfState::Interrupted => return Ok(true),
             AttemptsOfState::CannotRun(why) if has_attempts => {
                 bail!(
-                    "{} could be run before, and cannot now: {why}",
+                    "the cases could be run at {} before, but not now: {why}",
                     short_commit(&commit.id)
                 );
             }
@@ -313,7 +313,7 @@ impl<'a> Search<'a> {
         } = &self.history;
         match self.args.json {
             true => {
-                let found = json(commits, states, &self.bisection, verdict, self.attempts);
+                let found = answer_json(commits, states, &self.bisection, verdict, self.attempts);
                 print_json(&serde_json::to_string_pretty(&found)?);
             }
             false => {
@@ -323,7 +323,7 @@ impl<'a> Search<'a> {
             }
         }
         if verdict != BisectionVerdict::Undecided {
-            runtimes.workers().block_on(self.worktrees.remove());
+            print_left_over(&runtimes.workers().block_on(self.worktrees.remove()));
             self.folder.remove();
         } else {
             print_note(
@@ -335,6 +335,13 @@ impl<'a> Search<'a> {
             BisectionVerdict::Found { .. } => Exit::Success,
             BisectionVerdict::NoChange(_) | BisectionVerdict::Undecided => Exit::Failures,
         })
+    }
+}
+
+/// Says which worktrees could not be removed.
+fn print_left_over(folders: &[PathBuf]) {
+    for folder in folders {
+        print_note(&format!("{} could not be removed", folder.display()));
     }
 }
 

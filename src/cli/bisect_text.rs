@@ -152,7 +152,7 @@ fn commit_line(commit: &Commit) -> String {
 }
 
 /// The answer as JSON.
-pub(super) fn json(
+pub(super) fn answer_json(
     commits: &[Commit],
     states: &[CodeState],
     bisection: &Bisection,

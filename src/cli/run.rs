@@ -273,7 +273,7 @@ fn run_prepared(
     Ok(ended)
 }
 
-/// What changed that `--fail-on` names, in words. `new_causes`: [`new_cause_texts`].
+/// What changed that `--fail-on` names, in words. `new_causes` are those of [`new_cause_texts`].
 fn changes_that_fail(
     fail_on: &[RunFailOn],
     change: Option<&BaselineChange>,
@@ -360,14 +360,7 @@ fn is_permitted(
     prepared: &mut PreparedRun,
 ) -> anyhow::Result<bool> {
     let questions = runner::trust_questions(workspace, prepared, agent);
-    if !trust::allowed(&questions, cases.trust)? {
-        return Ok(false);
-    }
-    prepared.grant.destinations = runner::allowed_destinations(&questions);
-    if let Some(offer) = runner::offered_keys(workspace, prepared) {
-        prepared.grant.keys = trust::allowed_keys(offer, cases.trust)?;
-    }
-    Ok(true)
+    trust::allow_run(workspace, prepared, &questions, cases.trust)
 }
 
 /// What this machine does of a run that it shares with others.

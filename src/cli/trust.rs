@@ -3,8 +3,11 @@
 use super::output::{can_prompt, confirm, print_note};
 use evaltrail_core::domain::{clean_exact, clean_line};
 use evaltrail_engine::judge::ApiKeys;
-use evaltrail_engine::runner::{DotenvKeyQuestion, TrustAction, TrustQuestion};
+use evaltrail_engine::runner::{
+    DotenvKeyQuestion, PreparedRun, TrustAction, TrustQuestion, allowed_destinations, offered_keys,
+};
 use evaltrail_engine::store::{AppFolders, Trust};
+use evaltrail_engine::workspace::Workspace;
 use std::io;
 
 /// Whether all actions are allowed: by an earlier permission, by `--trust`, or by the user now.
@@ -32,6 +35,24 @@ pub(super) fn allowed(questions: &[TrustQuestion], trust_all: bool) -> anyhow::R
             "Without a terminal, evaltrail cannot ask. Review this, then run again with --trust.",
         );
         return Ok(false);
+    }
+    Ok(true)
+}
+
+/// Asks about what a run would start and contact, and about the keys that its judges need. Notes in the run what is allowed. Returns
+/// whether it may run.
+pub(super) fn allow_run(
+    workspace: &Workspace,
+    prepared: &mut PreparedRun,
+    questions: &[TrustQuestion],
+    trust_all: bool,
+) -> anyhow::Result<bool> {
+    if !allowed(questions, trust_all)? {
+        return Ok(false);
+    }
+    prepared.grant.destinations = allowed_destinations(questions);
+    if let Some(offer) = offered_keys(workspace, prepared) {
+        prepared.grant.keys = allowed_keys(offer, trust_all)?;
     }
     Ok(true)
 }

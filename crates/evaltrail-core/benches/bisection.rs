@@ -29,14 +29,14 @@ fn main() {
 }
 
 /// A history with a change: the outcome of each attempt depends only on its number, the commit and the history.
-struct History {
+struct SimulatedHistory {
     number: u64,
     rates: (f64, f64),
     /// Attempts by commit.
     attempts: Vec<u64>,
 }
 
-impl History {
+impl SimulatedHistory {
     fn change(&self) -> usize {
         1 + (mixed(self.number) % (COMMITS as u64 - 1)) as usize
     }
@@ -68,14 +68,14 @@ fn mixed(seed: u64) -> u64 {
 }
 
 /// The commit that a search names; `None` if it names none.
-type Search = fn(&mut History) -> Option<usize>;
+type Search = fn(&mut SimulatedHistory) -> Option<usize>;
 
 fn row(rates: (f64, f64), name: &str, search: Search) {
     let (mut answers, mut right) = (0, 0);
     let mut attempts: Vec<usize> = (0..HISTORIES)
         .map(|number| {
             let attempts = vec![0; COMMITS];
-            let mut history = History {
+            let mut history = SimulatedHistory {
                 number,
                 rates,
                 attempts,
@@ -98,9 +98,9 @@ fn row(rates: (f64, f64), name: &str, search: Search) {
     );
 }
 
-fn search(history: &mut History) -> Option<usize> {
+fn search(history: &mut SimulatedHistory) -> Option<usize> {
     let mut search = Bisection::new(1, COMMITS);
-    let run = |search: &mut Bisection, history: &mut History, commit: usize| {
+    let run = |search: &mut Bisection, history: &mut SimulatedHistory, commit: usize| {
         let passed = usize::from(history.attempt(commit));
         search.add(0, commit, PassCount { passed, of: 1 });
     };
@@ -120,7 +120,7 @@ fn search(history: &mut History) -> Option<usize> {
 }
 
 /// A binary search in which a commit is good if all of its attempts pass.
-fn git_bisect(history: &mut History, repeat: usize) -> Option<usize> {
+fn git_bisect(history: &mut SimulatedHistory, repeat: usize) -> Option<usize> {
     let (mut good, mut bad) = (0, COMMITS - 1);
     while bad - good > 1 {
         let middle = good + (bad - good) / 2;

@@ -1,4 +1,4 @@
-//! That a result is one of other criteria than those that a run would use now.
+//! Results that were scored by other criteria than the ones that a run would use now.
 
 /// What is known of criteria that are not those of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -131,8 +131,8 @@ impl Model {
         self.view.sets.iter().filter_map(read).collect()
     }
 
-    /// That the result of a case is one of other criteria than those of now. `None` while a what-if shows the results with other
-    /// criteria.
+    /// How the criteria of a case's result differ from the current ones; `None` if they do not, if that is not known, and while a
+    /// what-if replaces the criteria.
     pub fn older_criteria(&self, case: CaseRef) -> Option<OlderCriteria> {
         match self.view.what_if {
             Some(_) => None,

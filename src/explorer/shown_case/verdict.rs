@@ -112,7 +112,7 @@ fn visible_case(model: &Model) -> Option<CaseRef> {
     shown.or_else(|| model.current_case())
 }
 
-/// That the visible result is one of other criteria than those of now.
+/// How the criteria of the visible result differ from the current ones.
 fn older_criteria(model: &Model) -> Option<OlderCriteria> {
     model.older_criteria(visible_case(model)?)
 }

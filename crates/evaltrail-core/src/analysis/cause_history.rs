@@ -61,7 +61,7 @@ pub struct CauseTrend {
     pub gone_before: Option<usize>,
     /// The run after which no case has it any more; `None` if a case has it.
     pub gone: Option<usize>,
-    /// The last run before `since` that evaluated one of the cases that have it in `since`; `None` if none did.
+    /// The last run before `since` in which one of the cases that have the cause at `since` was evaluated; `None` if there is none.
     pub last_without: Option<usize>,
     /// The number of cases that have it.
     pub cases: usize,

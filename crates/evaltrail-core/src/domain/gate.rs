@@ -61,8 +61,8 @@ impl Gate {
     }
 
     /// The number of attempts of each case: the one given for the run, else the configured one, else the usual one of the gate.
-    /// The configured number is left out if another gate is given for the run and either of them is [`Gate::Until`]: for that
-    /// gate the number is a maximum, for the others it is the number itself.
+    /// [`Gate::Until`] takes the number as the maximum, the other gates as the exact number; so a configured number is ignored if
+    /// another gate is given for the run and either of them is [`Gate::Until`].
     pub fn attempts(
         configured: (Option<u32>, Gate),
         (given_attempts, given_gate): (Option<u32>, Option<Gate>),

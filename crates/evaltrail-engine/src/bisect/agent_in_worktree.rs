@@ -71,7 +71,8 @@ pub fn copy_env_files(
     Ok(())
 }
 
-/// Copies of files with keys. They are deleted when this is dropped.
+/// Copies of `.env` files in worktrees. Dropping this deletes them; one that cannot be deleted stays where only the user can read it,
+/// and goes with its worktree.
 #[derive(Debug, Default)]
 pub struct EnvCopies(Vec<PathBuf>);
 

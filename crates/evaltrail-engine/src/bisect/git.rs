@@ -42,7 +42,7 @@ pub struct GitRepository {
 impl GitRepository {
     /// The repository of a folder. Errors: it is in none, or git is missing.
     pub async fn open(folder: &Path) -> Result<GitRepository, GitError> {
-        let shown = git(folder, &["rev-parse", "--show-toplevel"]).await?;
+        let shown = run_git(folder, &["rev-parse", "--show-toplevel"]).await?;
         let root = PathBuf::from(shown.trim_end());
         Ok(GitRepository {
             root: dunce::canonicalize(&root).unwrap_or(root),
@@ -52,7 +52,7 @@ impl GitRepository {
     /// The id of the commit that a name means. Errors: it means none.
     pub async fn commit_id(&self, name: &str) -> Result<String, GitError> {
         let named = format!("{name}^{{commit}}");
-        let found = git(
+        let found = run_git(
             &self.root,
             &["rev-parse", "--verify", "--end-of-options", &named],
         )
@@ -74,13 +74,13 @@ impl GitRepository {
             &["--first-parent", "-m", "--name-only", &most, &range],
         ]
         .concat();
-        let mut commits = read_commits(&git(&self.root, &listed).await?)?;
+        let mut commits = read_commits(&run_git(&self.root, &listed).await?)?;
         if commits.len() > MAX_COMMITS {
             let why = format!("there are more than {MAX_COMMITS} commits between them");
             return Err(GitError(why));
         }
         commits.reverse();
-        let first = read_commits(&git(&self.root, &[&LOG[..], &["-1", good]].concat()).await?)?;
+        let first = read_commits(&run_git(&self.root, &[&LOG[..], &["-1", good]].concat()).await?)?;
         let follows = match commits.first() {
             Some(next) => self.parent(&next.id).await?.as_deref() == Some(good),
             None => false,
@@ -96,14 +96,14 @@ impl GitRepository {
     }
 
     async fn parent(&self, commit: &str) -> Result<Option<String>, GitError> {
-        let text = git(&self.root, &["rev-list", "--parents", "-n", "1", commit]).await?;
+        let text = run_git(&self.root, &["rev-list", "--parents", "-n", "1", commit]).await?;
         Ok(text.split_whitespace().nth(1).map(str::to_string))
     }
 
     /// Whether a commit has a file or folder, by its path relative to the top folder.
     pub async fn has_path(&self, commit: &str, path: &Path) -> Result<bool, GitError> {
         let path = path.to_string_lossy().replace('\\', "/");
-        let listed = git(&self.root, &["ls-tree", "-z", commit, "--", &path]).await?;
+        let listed = run_git(&self.root, &["ls-tree", "-z", commit, "--", &path]).await?;
         Ok(!listed.is_empty())
     }
 }
@@ -184,8 +184,8 @@ impl Worktrees {
         let add = [
             "worktree", "add", "--quiet", "--detach", "--force", "--", &shown, commit,
         ];
-        git(root, &add).await?;
-        self.mark(commit, CHECKED_OUT)
+        run_git(root, &add).await?;
+        self.write_mark(commit, CHECKED_OUT)
     }
 
     /// Whether the worktree of a commit was prepared.
@@ -195,26 +195,29 @@ impl Worktrees {
 
     /// Notes that the worktree of a commit was prepared. Errors: it cannot be written.
     pub fn mark_prepared(&self, commit: &str) -> Result<(), GitError> {
-        self.mark(commit, PREPARED)
+        self.write_mark(commit, PREPARED)
     }
 
     fn has_mark(&self, commit: &str, mark: &str) -> bool {
         self.path(commit).with_extension(mark).is_file()
     }
 
-    fn mark(&self, commit: &str, mark: &str) -> Result<(), GitError> {
+    fn write_mark(&self, commit: &str, mark: &str) -> Result<(), GitError> {
         let file = self.path(commit).with_extension(mark);
         let written = crate::store::write_whole(&file, b"");
         written.map_err(|error| GitError(format!("{}: {error}", file.display())))
     }
 
-    /// Removes all worktrees, also from the list of the repository.
-    pub async fn remove(&self) {
+    /// Removes all worktrees, also from the list of the repository. Returns the folders that could not be removed.
+    pub async fn remove(&self) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten();
         let folders = entries.flatten().map(|entry| entry.path());
+        let mut left = Vec::new();
         for path in folders.filter(|path| path.is_dir()) {
             self.remove_one(&path).await;
+            left.extend(path.exists().then_some(path));
         }
+        left
     }
 
     async fn remove_one(&self, path: &Path) {
@@ -225,7 +228,7 @@ impl Worktrees {
         let shown = path.display().to_string();
         let remove = ["worktree", "remove", "--force", "--force", "--", &shown];
         // It takes the worktree from the list, also without its folder. One that is not listed is none.
-        let _ = git(&self.repository.root, &remove).await;
+        let _ = run_git(&self.repository.root, &remove).await;
     }
 }
 
@@ -235,7 +238,7 @@ const CHECKED_OUT: &str = "out";
 const PREPARED: &str = "prepared";
 
 /// Runs git in a folder, without hooks, monitors, pagers and questions. Returns what it prints.
-async fn git(folder: &Path, arguments: &[&str]) -> Result<String, GitError> {
+async fn run_git(folder: &Path, arguments: &[&str]) -> Result<String, GitError> {
     const SETTINGS: [&str; 7] = [
         "--no-pager",
         "-c",

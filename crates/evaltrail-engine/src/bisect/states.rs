@@ -19,7 +19,7 @@ pub fn code_states(commits: &[Commit], paths: &[String]) -> Vec<CodeState> {
     let mut states: Vec<CodeState> = Vec::new();
     for (at, commit) in commits.iter().enumerate() {
         let is_named =
-            |file: &str| paths.is_empty() || paths.iter().any(|path| is_below(file, path));
+            |file: &str| paths.is_empty() || paths.iter().any(|path| is_inside(file, path));
         let is_read = |file: &String| !is_of_evaluations(file) && is_named(file);
         match states.last_mut() {
             Some(state) if !commit.files.iter().any(is_read) => state.last = at,
@@ -32,7 +32,7 @@ pub fn code_states(commits: &[Commit], paths: &[String]) -> Vec<CodeState> {
     states
 }
 
-fn is_below(file: &str, path: &str) -> bool {
+fn is_inside(file: &str, path: &str) -> bool {
     let path = path.trim_start_matches("./").trim_end_matches('/');
     let rest = file.strip_prefix(path);
     path.is_empty()
